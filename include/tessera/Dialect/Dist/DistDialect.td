@@ -15,14 +15,25 @@ def Dist_Dialect : Dialect {
   let cppNamespace = "::tessera::dist";
   let summary = "Distribution of tensors over a device mesh, as a type";
   let description = [{
-    A tensor's encoding `#dist<dp: S(0), tp: P>` says what the ranks of each
-    mesh axis hold: `I` invariant, `R` replicated, `S(d)` their slice of
-    dimension `d`, `P` a partial sum, `M` a partial maximum, `L` the mean over
-    their part with the logarithm of its weight, `C` candidates, the best of their
-    part, `A(s)` the value at pipeline stage `s` only. An axis that is not named is `I`; a tensor without encoding is
-    `I` everywhere. Shapes are global. Only `dist.convert`
-    changes a state; every other op is typed by one rule (docs/TheOneRule.md).
-    The mesh is the module attribute `dist.mesh`.
+    The encoding of a tensor, such as `#dist<dp: S(0), tp: P>`, gives the tensor a state
+    on each mesh axis. The state says what each rank of the axis holds:
+
+    * `I` (invariant): the same value, which all ranks use in the same way.
+    * `R` (replicated): the same value, which ranks use in different ways.
+    * `S(d)` (sharded): its slice of dimension `d`.
+    * `P` (partial): a partial sum; the value is the sum over the ranks.
+    * `M` (partial maximum): the maximum over its part; the value is the maximum over
+      the ranks.
+    * `L` (partial mean): the mean over its part, and the logarithm of its weight; the
+      value is the weighted mean over the ranks.
+    * `C` (candidates): the best (value, index) pairs of its part; the value is the
+      best of all.
+    * `A(s)` (at a stage): the value at pipeline stage `s`, nothing elsewhere.
+
+    An axis that is not named has state `I`; a tensor without an encoding is `I` on all
+    axes. Shapes are global. Only `dist.convert` changes a state; every other op is
+    typed by one rule (docs/TheOneRule.md). The mesh is the module attribute
+    `dist.mesh`.
   }];
   let useDefaultAttributePrinterParser = 0;
   let hasOperationAttrVerify = 1;
@@ -101,8 +112,8 @@ def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
   let mnemonic = "mesh";
   let summary = "Named axes of a device mesh; the last varies fastest over ranks";
   let description = [{
-    Example: `#dist.mesh<dp = 2, tp = 4>` has eight ranks; the ranks of a `tp`
-    group are neighbours. Sizes are at least 1, names are unique.
+    Example: `#dist.mesh<dp = 2, tp = 4>` has eight ranks; the ranks of a `tp` group are
+    consecutive. Sizes are at least 1, and names are unique.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes,
                         ArrayRefParameter<"int64_t">:$sizes);
@@ -123,15 +134,15 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding",
   let mnemonic = "sharding";
   let summary = "The state of a tensor on each mesh axis";
   let description = [{
-    Printed `#dist<dp: S(0), tp: P>`. Axes in state `I` are left out, axes are
-    in alphabetical order, so equal distributions are equal attributes. Several
-    axes that shard one dimension are ordered: `S(0)` is outermost, `S(0:1)`
-    the next level.
+    It is printed as `#dist<dp: S(0), tp: P>`. Axes are in alphabetical order, and those
+    in state `I` are left out, so equal distributions are equal attributes. If several
+    axes shard one dimension, they are ordered: `S(0)` is the outermost level and
+    `S(0:1)` the next.
 
-    Where the ranks of a dimension's axes do not divide it, its shards end in
-    padding. A letter after the innermost axis says what that holds: `Z` zeros,
-    `N` -inf, `F` finite numbers; without a letter it may hold anything (`X` in
-    messages). `#dist<tp: S(2) Z>` has zeros.
+    If the size of a dimension is not a multiple of the number of ranks that share it,
+    some shards end in padding. A letter after the innermost axis says what the padding
+    holds: `Z` zeros, `N` -inf, `F` finite numbers. Without a letter it may hold anything
+    (diagnostics print `X`). For example, the padding of `#dist<tp: S(2) Z>` is zeros.
   }];
   let parameters = (ins ArrayRefParameter<"::tessera::dist::AxisState">:$states,
                         ArrayRefParameter<"::tessera::dist::DimPadding">:$paddings);

@@ -8,11 +8,12 @@ include "mlir/IR/OpBase.td"
 def DistributableOpInterface : OpInterface<"DistributableOpInterface"> {
   let cppNamespace = "::tessera::dist";
   let description = [{
-    An op on distributed tensors. It states its signature: the factors of its
-    operands and results, the operands in which it is linear, and the factors
-    that stay whole. The typing rule derives shapes and distributions of its
-    results from the signature, and the verifier compares them. It runs after
-    the op's own verifier, which refuses attributes that give no signature.
+    An op on distributed tensors. It states its signature: the factors of its operands
+    and results (dimensions with the same letter are one factor), the operands in which
+    it is linear, and the factors that must not be split. From the signature, the
+    typing rule derives the shapes and distributions of the results, and the verifier
+    compares them with the types. It runs after the op's own verifier, which refuses
+    attributes from which no signature follows.
   }];
   let methods = [
     InterfaceMethod<"Signature of one result: factors, linear groups.",

@@ -13,9 +13,9 @@ def Dist_ConvertOp : Op<Dist_Dialect, "convert",
     [Pure, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Changes the state of a tensor on one mesh axis";
   let description = [{
-    This is the only op that changes a distribution. The states on `axis` before
-    and after decide what it does; `kind` names it, and the verifier checks the
-    name. The value that all ranks together denote does not change.
+    This is the only op that changes a distribution. The states on `axis` before and
+    after it determine what it does. `kind` is the name of that, and the verifier checks
+    that it fits the states. The global value does not change.
 
     | states | kind | backward |
     |---|---|---|
@@ -69,11 +69,11 @@ def Dist_MaskOp : Op<Dist_Dialect, "mask",
      DeclareOpInterfaceMethods<DistributableOpInterface>]> {
   let summary = "Fills the padding of one dimension";
   let description = [{
-    Where the ranks of the axes that shard dimension `dim` do not divide it, sets
-    what each rank holds after its valid elements to zeros (`Z`) or to -inf (`N`).
-    The value that all ranks together denote does not change, and erasure drops
-    the op. -inf is no partial sum: no axis may be in state P. To test a program,
-    `F` and `X` write numbers or NaN where its types allow them.
+    If the size of dimension `dim` is not a multiple of the number of ranks that share
+    it, some shards end in padding. The op sets that padding to zeros (`Z`) or to -inf
+    (`N`). The global value does not change, and erasure drops the op. With `N`, no axis
+    may be in state `P`, because partial sums of -inf would not be valid. To test a
+    program, `F` and `X` write numbers or NaN where its types allow them.
 
     Example:
 

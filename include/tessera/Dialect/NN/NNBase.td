@@ -14,18 +14,22 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def NN_Dialect : Dialect {
   let name = "nn";
   let cppNamespace = "::tessera::nn";
-  let summary = "Transformers as pure ops on tensors with global shapes";
+  let summary = "Transformer models as pure ops on tensors with global shapes";
   let description = [{
-    Parameters are function arguments with the attributes `nn.param` (their name
-    in checkpoints), `nn.dims` (a letter per dimension, from which plans choose
-    their sharding: `b` batch, `s` sequence, `h` hidden, `c` one of query, key,
-    value, `n` heads, `g` key and value heads, `r` query heads of each of them,
-    `d` head size, `f` feed-forward, `v` vocabulary, `p` positions, `x` experts,
-    `y` experts in a router; of caches `t` slots and `l` places),
-    `nn.init`, `nn.file_shape`, `nn.decay`. A `*` in a name stands for the index
-    of dimension 0, whose slices files hold one by one. Data are arguments with `nn.data`. Tables are
-    arguments with `nn.table` (their name) that `nn.init` fixes: they are no
-    parameters, and no file holds them.
+    A model is a function. Attributes of its arguments say what they are:
+
+    * **Parameters** have `nn.param`, their name in checkpoints. If a file stores the
+      slices of dimension 0 as separate tensors, a `*` in the name stands for the
+      index. `nn.init`, `nn.file_shape` and `nn.decay` describe the parameter further.
+    * **Data** have `nn.data`.
+    * **Tables** have `nn.table`, their name. They are constants whose values `nn.init`
+      defines. They are not parameters, and no file holds them.
+
+    `nn.dims` gives each dimension of an argument a letter, from which a plan chooses
+    the sharding: `b` batch, `s` sequence, `h` hidden, `c` query, key or value, `n`
+    heads, `g` key and value heads, `r` query heads per key head, `d` head size, `f`
+    feed-forward, `v` vocabulary, `p` positions, `x` experts, `y` experts in a router,
+    and in caches `t` slots and `l` places.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -15,15 +15,16 @@ defvar NN_Deal = ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>;
 def NN_RowData : RankedTensorOf<[I32], [HasAnyRankOfPred<[2]>], "i32 [lanes, rows]">;
 
 def NN_AppendOp : NN_Op<"append", [NN_TypedElement]> {
-  let summary = "A cache with new rows at their slots and positions";
+  let summary = "Writes new rows into a cache of keys or values";
   let description = [{
-    `y = cache` but for `y[b, slots[b, s], positions[b, s] mod places] =
-    new[b, s]` of each row whose slot is not negative. Rows of a lane have
-    different slots or places. The result takes the memory of the cache.
+    `y[b, slots[b, s], positions[b, s] mod places] = new[b, s]` for each row whose slot
+    is not negative; elsewhere `y = cache`. A slot holds the keys or values of one
+    request, and a place those of one position. No two rows of a lane may have the
+    same place of the same slot. The result takes the memory of the cache.
 
-    With `deal = n` the places are dealt in turn to n parts of equal size: position
-    p is at place `(p mod n) * (places / n) + (p mod places) / n`. So the n ranks
-    that share the places, and must be as many, fill evenly.
+    With `deal = n`, positions are dealt in turn to n parts of the places, all of the
+    same size: position p is at place `(p mod n) * (places / n) + (p mod places) / n`.
+    So if n ranks share the places, they fill evenly. The number of ranks must be n.
 
     Example:
 
@@ -41,23 +42,25 @@ def NN_AppendOp : NN_Op<"append", [NN_TypedElement]> {
 
 def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
     DeclareOpInterfaceMethods<DistributableOpInterface, ["getNewFactorSize", "getResultElementType"]>]> {
-  let summary = "Attention of each row over the past of its slot";
+  let summary = "Attention of each row over the cached keys and values of its slot";
   let description = [{
-    Row `s` reads the places of positions 0 to `positions[b, s]` of its slot or,
-    with a `window`, of the last so many of them, and nothing else: what was not
-    appended is never read. A row whose slot is negative gives 0. A position is at
-    the place `position mod places`, or dealt as in `nn.append`, so a window of
-    fewer positions may wrap around: `places >= window + rows of a slot in a step -
-    1`.
+    Row `s` attends to positions 0 to `positions[b, s]` of its slot or, with a
+    `window`, to the last `window` of them. No other place is read, so nothing is read
+    that was not appended. The result for a row with a negative slot is 0.
 
-    A table [buckets, heads] adds a bias that depends on the distance of a row's
-    position and that of a place, as a causal `nn.attention` does, to
+    A position is at place `position mod places`, or where `deal` puts it, as in
+    `nn.append`. So with a window, a cache may have fewer places than a text has
+    positions, and wrap around, if `places >= window + rows of a slot in a step - 1`.
+
+    A table [buckets, heads] adds a bias that depends on the distance between the
+    row's position and the cached one, as in a causal `nn.attention`, up to
     `max_distance`.
 
-    On an axis that splits places the result is `L`: a rank has the mean over the
-    places that it holds and the logarithm of the sum of their weights,
-    `log(sum of exp(score))`; over none these are 0 and -inf. On one rank this is
-    an op with `weighted`, whose result has the logarithm after each head.
+    On an axis that splits the places, the result has state `L` (partial mean): each
+    rank has the mean over the places that it holds, and the logarithm of the weight
+    of that mean, `log(sum of exp(score))`. If a rank holds none of the positions,
+    these are 0 and -inf. In the program of one rank, such an op has `weighted`, and
+    its result holds the logarithm after each head.
 
     Example:
 
@@ -79,9 +82,9 @@ def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
 }
 
 def NN_TakeOp : NN_Op<"take"> {
-  let summary = "Rows by their number";
+  let summary = "Takes the rows with the given numbers";
   let description = [{
-    `y[b, m] = x[b, numbers[b, m]]`, and 0 where the number is negative.
+    `y[b, m] = x[b, numbers[b, m]]`, or 0 if the number is negative.
 
     Example:
 

@@ -14,7 +14,7 @@ def NN_Routes : RankedTensorOf<[AnyFloat], [HasAnyRankOfPred<[3]>],
                                "gates [batch, sequence, experts]">;
 
 def NN_TopKOp : NN_Op<"top_k", [NN_Differentiable, NN_Precision, NN_TypedElement]> {
-  let summary = "Gates: the softmax over the k largest logits, 0 elsewhere";
+  let summary = "Top-k gates: the softmax over the k largest logits, 0 elsewhere";
   let description = [{
     `g_x = exp(l_x) / sum exp(l_y)` over the `k` largest `l_y` of a row, and
     exactly 0 for all others (Jiang et al. 2024, section 2.1). Of equal logits
@@ -34,7 +34,7 @@ def NN_TopKOp : NN_Op<"top_k", [NN_Differentiable, NN_Precision, NN_TypedElement
 }
 
 def NN_RoutedOp : NN_Op<"routed"> {
-  let summary = "1 where a gate is not 0; a constant for differentiation";
+  let summary = "1 where a gate is not 0, else 0; has no gradient";
   let description = [{
     Example:
 
@@ -50,8 +50,8 @@ def NN_RoutedOp : NN_Op<"routed"> {
 def NN_DispatchOp : NN_Op<"dispatch", [NN_Differentiable, NN_Routed]> {
   let summary = "Copies tokens to the experts they are routed to";
   let description = [{
-    `y[x, b, s, :] = t[b, s, :]` where `gates[b, s, x]` is not 0, else 0;
-    `weighted`: times the gate.
+    `y[x, b, s, :] = t[b, s, :]` where `gates[b, s, x]` is not 0, else 0. With `weighted`,
+    rows are multiplied by their gates.
 
     Example:
 
@@ -65,10 +65,10 @@ def NN_DispatchOp : NN_Op<"dispatch", [NN_Differentiable, NN_Routed]> {
 }
 
 def NN_CollectOp : NN_Op<"collect", [NN_Differentiable, NN_Routed]> {
-  let summary = "Adds what experts made of a token";
+  let summary = "Sums the experts' results for each token";
   let description = [{
-    `y[b, s, :] = sum_x r[x, b, s, :]` over the experts whose gate is not 0;
-    `weighted`: times the gate.
+    `y[b, s, :] = sum_x r[x, b, s, :]` over the experts whose gate is not 0. With
+    `weighted`, rows are multiplied by their gates.
 
     Example:
 
@@ -93,12 +93,12 @@ def NN_CollectGradGatesOp : NN_Op<"collect_grad_gates", [NN_TypedElement, NN_Rou
 }
 
 def NN_ExpertLinearOp : NN_Op<"expert_linear", [NN_Differentiable, NN_Cost, NN_TypedElement, NN_ProductPrecision, NN_Routed]> {
-  let summary = "Each expert's matrix times its routed rows";
+  let summary = "Multiplies each expert's routed rows by its matrix";
   let description = [{
-    `y[x, b, s, n] = sum_k r[x, b, s, k] w[x, n, k]` where the gate is not 0,
-    else 0; `transposed`: `w[x, k, n]`. Operands are rounded to `compute` first
-    where it is given; the result has `element_type` (that of the rows when
-    absent). With `scales`, which weights of i8 have, sums are multiplied by
+    `y[x, b, s, n] = sum_k r[x, b, s, k] w[x, n, k]` where the gate is not 0, else 0.
+    With `transposed`, the weights are `w[x, k, n]`. If `compute` is given, operands are
+    first rounded to that type. The result has `element_type` or, if that is absent,
+    the element type of the rows. Weights of i8 have `scales`: sums are multiplied by
     `scales[x, n]` before they are rounded.
 
     Example:

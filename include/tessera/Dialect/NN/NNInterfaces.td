@@ -28,7 +28,7 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 
 def CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::tessera::nn";
-  let description = [{ An op that knows its work, from its types alone. }];
+  let description = [{ An op whose floating-point operations follow from its types alone. }];
   let methods = [
     InterfaceMethod<[{
       Floating-point operations of the op, counting a multiply-add as two, for
@@ -40,8 +40,8 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
 def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::tessera::nn";
   let description = [{
-    An op that computes in full precision and may round: its result, whatever
-    its operands are, or its operands.
+    An op that computes in full precision unless mixed precision makes it round its
+    result, its operands, or both.
   }];
   let methods = [
     InterfaceMethod<"Rounds the result to `type`.",
@@ -62,9 +62,9 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
 def RoutedOpInterface : OpInterface<"RoutedOpInterface"> {
   let cppNamespace = "::tessera::nn";
   let description = [{
-    An op on tokens that gates [batch, sequence, experts] route: a token is an
-    expert's where its gate is not 0. Tensors [experts, batch, sequence, ..] are
-    0 elsewhere, and what is 0 there is neither computed nor sent.
+    An op on routed tokens. Gates [batch, sequence, experts] route a token to an expert
+    where they are not 0. Elsewhere, tensors [experts, batch, sequence, ..] are 0, and
+    those rows are neither computed nor sent.
   }];
   let methods = [
     InterfaceMethod<"The operand that says which tokens are routed where.",

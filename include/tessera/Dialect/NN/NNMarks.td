@@ -40,12 +40,16 @@ def NN_Tag : I32EnumAttr<"Tag", "role of an op in a parallel strategy", [
 
 def NN_TagAttr : EnumAttr<NN_Dialect, NN_Tag, "tag"> {
   let description = [{
-    `nn.tag = #nn.tag<stream>` tells the strategies what an op is: `stream` makes
-    a value of the residual stream, `attention` is an attention, `dispatch` and
-    `collect` move tokens to experts and back, `batch_total` makes a scalar that
-    is summed over all micro-batches before the first one runs,
-    `cross_entropy` makes the mean over labels that an evaluation reports, and
-    `memory` makes what a decoder attends to: its encoder's last hidden states.
+    `nn.tag = #nn.tag<stream>` tells the parallel strategies what an op is:
+
+    * `stream`: computes a value of the residual stream.
+    * `attention`: an attention.
+    * `dispatch`, `collect`: move tokens to experts and back.
+    * `batch_total`: computes a scalar that is summed over all micro-batches before
+      the first one runs.
+    * `cross_entropy`: computes the mean over labels that an evaluation reports.
+    * `memory`: computes what a decoder's cross-attention reads, the last hidden states
+      of the encoder.
   }];
   let assemblyFormat = "`<` $value `>`";
 }

@@ -6,13 +6,13 @@
 include "tessera/Dialect/NN/NNBase.td"
 
 def NN_EinsumOp : NN_Op<"einsum", [NN_Differentiable, NN_Cost, NN_TypedElement, NN_ProductPrecision]> {
-  let summary = "Products summed over the factors that the result lacks";
+  let summary = "Einstein summation: products, summed over the factors that the result lacks";
   let description = [{
-    `y = scale * sum x1 * x2 * ...` in Einstein's notation: matrix products,
-    elementwise products, sums. Every factor of the result is in an operand.
-    `element_type` is the result's (the first operand's when it is absent).
-    A contraction (a matrix product) rounds its operands to `compute` first
-    where that is given; it adds in f32 all the same.
+    `y = scale * sum x1 * x2 * ...`: matrix products, elementwise products and sums. In
+    the spec, as in `numpy.einsum`, a letter names a factor; each factor of the result
+    is a factor of an operand. The result has `element_type` or, if that is absent, the
+    element type of the first operand. If `compute` is given, a contraction (a matrix
+    product) first rounds its operands to that type; it still accumulates in f32.
 
     Example:
 
@@ -43,8 +43,8 @@ def NN_EinsumOp : NN_Op<"einsum", [NN_Differentiable, NN_Cost, NN_TypedElement, 
 def NN_AddOp : NN_Op<"add", [NN_Differentiable]> {
   let summary = "Linear combination with broadcasting";
   let description = [{
-    `y = sum c_k x_k`, every operand broadcast to the result's factors, in the
-    element type of the first operand. `coefs` are 1 when absent.
+    `y = sum c_k x_k`. Every operand is broadcast to the factors of the result, which has
+    the element type of the first operand. The coefficients `coefs` are 1 if absent.
 
     Example:
 
@@ -66,10 +66,10 @@ def NN_AddOp : NN_Op<"add", [NN_Differentiable]> {
 }
 
 def NN_BroadcastOp : NN_Op<"broadcast"> {
-  let summary = "Repeats a tensor along the factors that another has";
+  let summary = "Broadcasts a tensor to the shape of another";
   let description = [{
-    `y = x` broadcast to the shape of `like`, which lends only its shape. The
-    backward of a sum.
+    `y = x`, repeated along the factors that only `like` has. Only the shape of `like`
+    is read. This is the backward of a sum.
 
     Example:
 
@@ -87,7 +87,7 @@ def NN_BroadcastOp : NN_Op<"broadcast"> {
 // ------------------------------------------------------------------ pointwise
 
 def NN_MapOp : NN_Op<"map", [NN_Differentiable]> {
-  let summary = "A function of every element";
+  let summary = "Applies a function to every element";
   let description = [{
     `y = f(x)`. `gelu_tanh` is `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`
     and `gelu` is `0.5 x (1 + erf(x / sqrt 2))` (Hendrycks and Gimpel 2016);
@@ -144,7 +144,7 @@ def NN_DropoutOp : NN_Op<"dropout", [NN_Differentiable]> {
   let description = [{
     Keeps an element where `philox(index, key(seed, step, stream)) >= p 2^32`;
     `index` is the element's global row-major index in the global batch, so the
-    mask is the same on every mesh. Its own backward.
+    mask is the same on every mesh. The backward is the same op on the gradient.
 
     Example:
 
@@ -159,7 +159,7 @@ def NN_DropoutOp : NN_Op<"dropout", [NN_Differentiable]> {
 }
 
 def NN_ConstantOp : NN_Op<"constant", [NN_TypedElement]> {
-  let summary = "A scalar that every rank knows";
+  let summary = "A constant scalar";
   let description = [{
     Example:
 
@@ -176,7 +176,7 @@ def NN_ConstantOp : NN_Op<"constant", [NN_TypedElement]> {
 
 def NN_UnstackOp : NN_Op<"unstack", [
     DeclareOpInterfaceMethods<DifferentiableOpInterface, ["needsEveryGradient"]>]> {
-  let summary = "Cuts a tensor into its slices along one whole dimension";
+  let summary = "Cuts a tensor into its slices along one dimension, which must not be sharded";
   let description = [{
     Result `i` is `x` at index `i` of dimension `dim`, which disappears.
 
@@ -215,7 +215,8 @@ def NN_PrefixOp : NN_Op<"prefix", [
     DeclareOpInterfaceMethods<DistributableOpInterface, ["getNewFactorSize"]>]> {
   let summary = "The first rows of a matrix";
   let description = [{
-    `y[i, :] = x[i, :]` for `i < rows`: the positions that a sequence uses.
+    `y[i, :] = x[i, :]` for `i < rows`. It takes the positions that a sequence uses from
+    a table of positions.
 
     Example:
 

@@ -92,14 +92,15 @@ def NN_RMSNormGradWeightOp : NN_Op<"rms_norm_grad_weight", [NN_TypedElement]> {
 }
 
 def NN_RopeOp : NN_Op<"rope", [NN_Differentiable]> {
-  let summary = "Rotates pairs of a head's elements by angles of its position";
+  let summary = "Rotary position embedding: rotates pairs of a head's elements";
   let description = [{
     With `e < d / 2`: `y[.., e] = x[.., e] c[s, e] - x[.., e + d/2] z[s, e]` and
     `y[.., e + d/2] = x[.., e + d/2] c[s, e] + x[.., e] z[s, e]` (Su et al. 2021,
-    in the order of Hugging Face). `x` is [batch, sequence, heads.., d]; cosines
-    `c` and sines `z` of the global positions are [sequence, d / 2]: where the
-    sequence is split, so are they. Where each row has a position of its own,
-    they are [batch, sequence, d / 2]. `inverse` turns back: the backward.
+    in Hugging Face's order of elements). `x` is [batch, sequence, heads.., d]. The
+    cosines `c` and sines `z` of the global positions are [sequence, d / 2] and are
+    split as the sequence is. If each row has a position of its own, they are
+    [batch, sequence, d / 2]. With `inverse`, the op rotates by the negative angles,
+    which is its backward.
 
     Example:
 
@@ -115,9 +116,9 @@ def NN_RopeOp : NN_Op<"rope", [NN_Differentiable]> {
 }
 
 def NN_CountedOp : NN_Op<"counted", [NN_TypedElement]> {
-  let summary = "1 where a label counts, 0 where it is negative: ignored";
+  let summary = "Mask of the labels that count: 1, or 0 where a label is negative";
   let description = [{
-    Hugging Face marks positions without a loss by -100.
+    Negative labels are ignored in the loss. Hugging Face uses -100 for them.
 
     Example:
 
@@ -134,28 +135,32 @@ def NN_AttentionOp : NN_Op<"attention", [AttrSizedOperandSegments, NN_Differenti
                                      NN_TypedElement]> {
   let summary = "Scaled dot-product attention per head";
   let description = [{
-    `o = dropout(softmax(scale q k^T + mask)) v` (Vaswani et al. 2017), q, k, v
-    of shape [batch, sequence, heads, head size]; `causal` masks keys after the
-    query by global position, and with it a `window` masks keys that are `window`
-    or more positions before the query: query i sees keys i - window < j <= i
-    (Beltagy et al. 2020, section 3.1; Jiang et al. 2023). `lse` [batch, heads,
-    sequence] is the log-sum-exp of the scores, read by the backward only. With grouped heads (Ainslie et al.
-    2023) the query is [batch, sequence, key heads, queries per key head, head
-    size], so is the output, and `lse` is [batch, key heads, queries, sequence].
+    `o = dropout(softmax(scale q k^T + mask)) v` (Vaswani et al. 2017), where q, k and v
+    are [batch, sequence, heads, head size]. `lse` [batch, heads, sequence] is the
+    log-sum-exp of the scores; only the backward reads it.
 
-    A table [buckets, heads] adds a bias that depends on the distance of key and
-    query (Raffel et al. 2020, section 2.1): `table[bucket(j - i), n]` to the
-    score of query i and key j. Half of the buckets are exact distances, the
-    rest grow to `max_distance` and hold all that is farther; if not `causal`,
-    keys before and after the query have half of the buckets each. The bias is
-    never a tensor [heads, queries, keys]: the table's gradient is [buckets,
-    heads] from every attention that reads it.
+    `causal` masks the keys after the query, by global position. With `causal`, a
+    `window` also masks the keys that are `window` or more positions before the query:
+    query i sees the keys i - window < j <= i (sliding window; Beltagy et al. 2020,
+    section 3.1; Jiang et al. 2023).
 
-    `segments` name what a query and a key belong to, [batch, queries] and
-    [batch, keys]: the documents that are packed into a sequence (Krell et al.
-    2021, section 3.2.2). A query sees keys of its own segment only. -1 is
-    padding, which sees nothing and which nothing sees. The output of a query
-    that sees no key is 0, `lse` is -infinity, gradients are 0.
+    With grouped-query attention (Ainslie et al. 2023), the query and the output are
+    [batch, sequence, key heads, queries per key head, head size], and `lse` is
+    [batch, key heads, queries, sequence].
+
+    A table [buckets, heads] adds a relative position bias (Raffel et al. 2020, section
+    2.1): `table[bucket(j - i), n]` is added to the score of query i and key j. Half of
+    the buckets are single distances. The rest cover growing ranges of distances up to
+    `max_distance`, and the last also covers all that is farther. If not `causal`, half
+    of the buckets are for keys before the query and half for keys after it. The bias
+    is never stored as a tensor [heads, queries, keys], and every attention that reads
+    the table has a gradient [buckets, heads] for it.
+
+    `segments` [batch, queries] and [batch, keys] say which segment each query and key
+    belongs to, such as the documents that are packed into a sequence (Krell et al.
+    2021, section 3.2.2). A query sees only keys of its own segment. Segment -1 is
+    padding: its queries see no key, and no query sees its keys. For a query that sees
+    no key, the output is 0, `lse` is -infinity, and the gradients are 0.
 
     Example:
 
@@ -228,10 +233,10 @@ def NN_AttentionGradOp : NN_Op<"attention_grad", [AttrSizedOperandSegments, NN_C
 }
 
 def NN_EmbeddingOp : NN_Op<"embedding", [NN_Differentiable, NN_TypedElement]> {
-  let summary = "Rows of a table by index";
+  let summary = "Looks up rows of a table";
   let description = [{
-    `y[b, s, :] = table[ids[b, s], :]`. A split vocabulary gives partial sums: a
-    rank holds 0 for indices outside its slice.
+    `y[b, s, :] = table[ids[b, s], :]`. If the vocabulary is split, the results are
+    partial sums: a rank has 0 for ids outside its slice of the table.
 
     Example:
 
@@ -246,7 +251,7 @@ def NN_EmbeddingOp : NN_Op<"embedding", [NN_Differentiable, NN_TypedElement]> {
 }
 
 def NN_EmbeddingGradOp : NN_Op<"embedding_grad", [NN_TypedElement]> {
-  let summary = "Gradient of embedding for its table: adds g's rows by index";
+  let summary = "Gradient of embedding for its table: sums the rows of g that have the same id";
   let arguments = (ins AnyRankedTensor:$grad, NN_Indices:$ids, AnyRankedTensor:$like);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$grad `,` $ids `like` $like attr-dict `:` functional-type(operands, $output)";
@@ -255,9 +260,9 @@ def NN_EmbeddingGradOp : NN_Op<"embedding_grad", [NN_TypedElement]> {
 // ------------------------------------------------------------------ loss
 
 def NN_MaxOp : NN_Op<"max"> {
-  let summary = "Maximum over the last dimension; a constant for differentiation";
+  let summary = "Maximum over the last dimension; has no gradient";
   let description = [{
-    Split there, it leaves partial maxima (`M`).
+    If the last dimension is split, the results are partial maxima (`M`).
 
     Example:
 
@@ -271,9 +276,10 @@ def NN_MaxOp : NN_Op<"max"> {
 }
 
 def NN_PickOp : NN_Op<"pick", [NN_Differentiable]> {
-  let summary = "The element of the last dimension that a label names";
+  let summary = "The logit of each label";
   let description = [{
-    `y[b, s] = logits[b, s, labels[b, s]]`; 0 on ranks whose slice lacks it.
+    `y[b, s] = logits[b, s, labels[b, s]]`. If the vocabulary is split, a rank has 0 for
+    labels outside its slice.
 
     Example:
 
@@ -294,13 +300,13 @@ def NN_PickGradOp : NN_Op<"pick_grad"> {
 }
 
 def NN_LabelRankOp : NN_Op<"label_rank"> {
-  let summary = "How many elements of the last dimension come before the label's";
+  let summary = "Rank of the label's logit: how many logits come before it";
   let description = [{
     `y[b, s] = #{v : l[v] > t or (l[v] = t and v < labels[b, s])}` with
-    `l = logits[b, s]` and `t = target[b, s]`, which `nn.pick` makes: 0 if the
-    label is the prediction, the first of the largest logits. What cannot be
-    compared (NaN) comes before. Split along the last dimension, it leaves
-    partial counts.
+    `l = logits[b, s]` and `t = target[b, s]`, the logit of the label, which `nn.pick`
+    computes. The result is 0 if the label is the prediction: the first of the largest
+    logits. NaN counts as larger. If the last dimension is split, the results are
+    partial sums: each rank counts in its slice.
 
     Example:
 
@@ -320,7 +326,8 @@ def NN_AdamWOp : NN_Op<"adamw", [NN_TypedElement]> {
   let description = [{
     `p - lr * (m * c1 / (sqrt(v * c2) + epsilon) + decay * p)` with the bias
     corrections `c1 = 1 / (1 - beta1^t)`, `c2 = 1 / (1 - beta2^t)` (Loshchilov
-    and Hutter 2019). A gradient that is still partial cannot reach it.
+    and Hutter 2019). The typing rule refuses operands that are partial sums, such as
+    moments of a gradient that has not been reduced.
 
     Example:
 
@@ -337,13 +344,13 @@ def NN_AdamWOp : NN_Op<"adamw", [NN_TypedElement]> {
 }
 
 def NN_CommitOp : NN_Op<"commit", [NN_TypedElement]> {
-  let summary = "What a step leaves of a value: the new one if the step counts"
-                ", else the old one";
+  let summary = "The new value of a parameter or moment if the step counts, "
+                "else the old one";
   let description = [{
-    `new` where `counts` is not 0, else `old`, bit for bit. It selects and does
-    not multiply: what `new` holds in a step that does not count, NaN too, does
-    not reach the result. All ranks must decide alike, so `counts` cannot be
-    partial.
+    `new` if `counts` is not 0, else `old`, bit for bit. The op selects instead of
+    multiplying, so in a step that does not count nothing of `new` reaches the result,
+    not even NaN. All ranks must make the same decision, so `counts` cannot be a
+    partial sum.
 
     Example:
 
@@ -360,12 +367,12 @@ def NN_CommitOp : NN_Op<"commit", [NN_TypedElement]> {
 
 def NN_MicroBatchesOp : Op<NN_Dialect, "micro_batches",
     [SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "Runs its body once per micro-batch and adds what it yields";
+  let summary = "Runs its body once per micro-batch and sums the values that it yields";
   let description = [{
-    The body sees micro-batch `i` of every `data` operand (dimension 0 of the
-    operand counts micro-batches) as block arguments, and everything defined
-    before the op. Results are the sums of the yielded values over all
-    micro-batches, in order; adding keeps a distribution.
+    Dimension 0 of each `data` operand is the micro-batch; the block arguments are the
+    slices of micro-batch `i`. The body may also use all values defined before the op.
+    The results are the sums of the yielded values over all micro-batches, added in
+    order. A result has the distribution of the value that is yielded for it.
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count, Variadic<AnyRankedTensor>:$data);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -378,7 +385,7 @@ def NN_MicroBatchesOp : Op<NN_Dialect, "micro_batches",
 
 def NN_YieldOp : Op<NN_Dialect, "yield",
     [Pure, Terminator, ReturnLike, HasParent<"MicroBatchesOp">]> {
-  let summary = "Ends the body of micro_batches";
+  let summary = "Ends the body of `nn.micro_batches` with the values to sum";
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";

@@ -9,13 +9,13 @@ def NN_Logits : RankedTensorOf<[AnyFloat], [HasAnyRankOfPred<[3]>],
     "logits [lanes, slots, vocabulary]">;
 
 def NN_PenalizeOp : NN_Op<"penalize"> {
-  let summary = "Logits with those of repeated tokens made smaller";
+  let summary = "Applies the repetition penalty to the logits of the given tokens";
   let description = [{
-    `y[b, m, v] = x / p` where `v` is among `tokens[b, m]` and the logit `x =
-    logits[b, m, v]` is above 0, `x * p` where it is among them and `x` is not, and
-    `x` elsewhere, with `p = penalties[b, m]` (Keskar et al. 2019, section 4.1, with
-    the sign that keeps it a penalty below 0). Negative tokens name nothing. Where a
-    penalty is 1, the row's tokens are not read.
+    Let `x = logits[b, m, v]` and `p = penalties[b, m]`. If `v` is among
+    `tokens[b, m]`, `y[b, m, v]` is `x / p` for `x > 0` and `x * p` otherwise. If not, it
+    is `x`. This is the penalty of Keskar et al. 2019, section 4.1, except that
+    logits that are not positive are multiplied, so that they decrease too. Negative
+    tokens are ignored. If a row's penalty is 1, its tokens are not read.
 
     Example:
 
@@ -34,20 +34,23 @@ def NN_TopOp : NN_Op<"top", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<DistributableOpInterface, ["getNewFactorSize"]>]> {
   let summary = "The largest logits of each row and their indices";
   let description = [{
-    `y[b, m]` is a list of `count` pairs (value, index), the largest value first, of
-    equal values the smaller index first. Values are the logits. With `sharpness`
-    and `draws` they are `logits[b, m, v] * sharpness[b, m]` + Gumbel noise, whose
-    largest is a sample of the softmax of the first term, and a third number follows
-    each pair, the logit. The noise of index `v` is `-log(-log((w + 1/2) / 2^32))`,
-    where `w` is the Philox word with counter (position, v) and the seed as the key;
-    `draws[b, m]` are the low and the high half of the seed, and the position. If
-    the position is negative, there is no noise.
+    `y[b, m]` is a list of `count` pairs (value, index), sorted by value, largest
+    first; among equal values the smaller index comes first. The values are the logits.
 
-    NaN and -inf are never among them. Where there are not enough values, the pairs
-    that are left are (-inf, size of the vocabulary).
+    With `sharpness` (an inverse temperature) and `draws`, the op samples (the
+    Gumbel-max trick): the values are `logits[b, m, v] * sharpness[b, m]` plus Gumbel
+    noise, so the index of the largest is a sample of the softmax of the first term.
+    The logit follows each pair as a third number. The noise of index `v` is
+    `-log(-log((w + 1/2) / 2^32))`, where `w` is the Philox word with counter
+    (position, v) and the seed as the key. `draws[b, m]` holds the low half of the
+    seed, its high half, and the position. If the position is negative, there is no
+    noise.
 
-    On an axis that splits the vocabulary the result is `C`: each rank has the
-    candidates of its part, with indices of the whole vocabulary.
+    The list never holds NaN or -inf. If there are not enough other values, it ends in
+    pairs (-inf, size of the vocabulary).
+
+    On an axis that splits the vocabulary, the result has state `C` (candidates): each
+    rank has the list of its part, with indices in the whole vocabulary.
 
     Example:
 
