@@ -19,8 +19,9 @@ def NN_AppendOp : NN_Op<"append", [NN_TypedElement]> {
   let description = [{
     `y[b, slots[b, s], positions[b, s] mod places] = new[b, s]` for each row whose slot
     is not negative; elsewhere `y = cache`. A slot holds the keys or values of one
-    request, and a place those of one position. No two rows of a lane may have the
-    same place of the same slot. The result takes the memory of the cache.
+    request, and a place those of one position; a lane is an independent group of
+    slots. No two rows of a lane may have the same place of the same slot. The result
+    takes the memory of the cache.
 
     With `deal = n`, positions are dealt in turn to n parts of the places, all of the
     same size: position p is at place `(p mod n) * (places / n) + (p mod places) / n`.
@@ -52,9 +53,9 @@ def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
     `nn.append`. So with a window, a cache may have fewer places than a text has
     positions, and wrap around, if `places >= window + rows of a slot in a step - 1`.
 
-    A table [buckets, heads] adds a bias that depends on the distance between the
-    row's position and the cached one, as in a causal `nn.attention`, up to
-    `max_distance`.
+    A table [buckets, heads] adds a relative position bias, as in a causal
+    `nn.attention`: it depends on the distance between the row's position and the
+    cached one, up to `max_distance`.
 
     On an axis that splits the places, the result has state `L` (partial mean): each
     rank has the mean over the places that it holds, and the logarithm of the weight

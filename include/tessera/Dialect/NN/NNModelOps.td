@@ -6,7 +6,7 @@
 include "tessera/Dialect/NN/NNBase.td"
 
 def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable, NN_TypedElement, NN_Precision]> {
-  let summary = "Normalizes the last dimension";
+  let summary = "Layer normalization over the last dimension";
   let description = [{
     `y = (x - mean) / sqrt(var + epsilon) * weight + bias` (Ba et al. 2016),
     rounded once to `element_type` (that of `x` when absent).
@@ -50,7 +50,7 @@ def NN_LayerNormGradWeightOp : NN_Op<"layer_norm_grad_weight", [NN_TypedElement]
 }
 
 def NN_RMSNormOp : NN_Op<"rms_norm", [NN_Differentiable, NN_TypedElement, NN_Precision]> {
-  let summary = "Scales the last dimension to a mean square of 1";
+  let summary = "RMS normalization: scales the last dimension to a mean square of 1";
   let description = [{
     `y = x / sqrt(mean(x^2) + epsilon) * weight` (Zhang and Sennrich 2019),
     rounded once to `element_type` (that of `x` when absent).
@@ -322,7 +322,7 @@ def NN_LabelRankOp : NN_Op<"label_rank"> {
 // ------------------------------------------------------------------ optimizer
 
 def NN_AdamWOp : NN_Op<"adamw", [NN_TypedElement]> {
-  let summary = "One AdamW update of a parameter from its updated moments";
+  let summary = "AdamW update of a parameter, from moments that are already updated";
   let description = [{
     `p - lr * (m * c1 / (sqrt(v * c2) + epsilon) + decay * p)` with the bias
     corrections `c1 = 1 / (1 - beta1^t)`, `c2 = 1 / (1 - beta2^t)` (Loshchilov

@@ -200,7 +200,7 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
     rank's tensors lie in the global ones. `batch_start` and `head_start` say where
     their batch and heads begin there; `query_start` (0 when absent) is the position of
     the first query, out of `queries_total` (0 if the rank has all queries). The table
-    of a bias by distance has the element type of `lse`; without a table
+    of a relative position bias has the element type of `lse`; without a table
     `max_distance` is 0. `window` is 0 if queries see all earlier keys. `segments` are
     those of the rank's queries and keys.
   }];
