@@ -12,6 +12,25 @@
 
 namespace tessera::test {
 
+/// SplitMix64 (Steele, Lea and Flood 2014): tests draw millions of numbers.
+class RandomBits {
+public:
+  using result_type = uint64_t;
+
+  explicit RandomBits(uint64_t seed) : state(seed) {}
+  static constexpr uint64_t min() { return 0; }
+  static constexpr uint64_t max() { return UINT64_MAX; }
+  uint64_t operator()() {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
+private:
+  uint64_t state;
+};
+
 /// A buffer of some TSR_DTYPE_*, read and written as double. Filled with a
 /// signalling pattern first: reading what nobody wrote gives NaN.
 class Buffer {
@@ -29,6 +48,9 @@ public:
   int64_t size() const { return int64_t(bytes.size() / elementBytes(dtype)); }
   void *data() { return bytes.data(); }
   void *at(int64_t i) { return bytes.data() + size_t(i) * elementBytes(dtype); }
+  const void *at(int64_t i) const {
+    return bytes.data() + size_t(i) * elementBytes(dtype);
+  }
   bool operator==(const Buffer &other) const { return bytes == other.bytes; }
 
   double get(int64_t i) const {
@@ -59,12 +81,12 @@ public:
   }
   /// Small integers: sums of products are exact in every type and order.
   void fillIntegers(unsigned seed, int bound) {
-    std::mt19937 random(seed);
+    RandomBits random(seed);
     for (int64_t i = 0; i < size(); ++i)
       set(i, int(random() % unsigned(2 * bound + 1)) - bound);
   }
   void fillNormal(unsigned seed, double deviation = 1) {
-    std::mt19937 random(seed);
+    RandomBits random(seed);
     std::normal_distribution<double> normal(0, deviation);
     for (int64_t i = 0; i < size(); ++i)
       set(i, normal(random));
