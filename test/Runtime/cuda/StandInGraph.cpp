@@ -19,11 +19,14 @@ struct Values {
     return {dims, std::vector<double>(dims[0] * dims[1] * dims[2] * dims[3])};
   }
   /// Dimensions of 1 are repeated, heads in groups.
-  double at(const Index &i, const Index &like) const {
-    int64_t offset = 0;
+  int64_t placeOf(const Index &i, const Index &like) const {
+    int64_t place = 0;
     for (int d = 0; d < 4; ++d)
-      offset = offset * dims[d] + i[d] / (like[d] / dims[d]);
-    return data[offset];
+      place = place * dims[d] + i[d] / (like[d] / dims[d]);
+    return place;
+  }
+  double at(const Index &i, const Index &like) const {
+    return data[placeOf(i, like)];
   }
 };
 
@@ -68,8 +71,10 @@ private:
   static int64_t idOf(const StandInDescriptor &tensor) {
     return tensor.get<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID);
   }
-  static int64_t placeOf(const StandInDescriptor &tensor, const Index &i) {
-    Index strides = indexOf(tensor, CUDNN_ATTR_TENSOR_STRIDES);
+  static Index stridesOf(const StandInDescriptor &tensor) {
+    return indexOf(tensor, CUDNN_ATTR_TENSOR_STRIDES);
+  }
+  static int64_t placeOf(const Index &strides, const Index &i) {
     return i[0] * strides[0] + i[1] * strides[1] + i[2] * strides[2] +
            i[3] * strides[3];
   }
@@ -84,13 +89,15 @@ private:
       return known->second;
     auto *memory = static_cast<char *>(buffers.at(idOf(tensor)));
     Values result = Values::of(dimsOf(tensor));
+    const Index strides = stridesOf(tensor);
+    const bool isHalf = isBf16(tensor);
     size_t next = 0;
     forEach(result.dims, [&](const Index &i) {
-      int64_t place = placeOf(tensor, i);
+      int64_t place = placeOf(strides, i);
       result.data[next++] =
-          isBf16(tensor) ? tessera::bf16ToFloat(
-                               reinterpret_cast<uint16_t *>(memory)[place])
-                         : reinterpret_cast<float *>(memory)[place];
+          isHalf ? tessera::bf16ToFloat(
+                       reinterpret_cast<uint16_t *>(memory)[place])
+                 : reinterpret_cast<float *>(memory)[place];
     });
     return result;
   }
@@ -99,7 +106,8 @@ private:
   void write(const StandInDescriptor &tensor, Values values) {
     if (values.dims != dimsOf(tensor))
       throw std::logic_error("a result of another shape");
-    if (isBf16(tensor))
+    const bool isHalf = isBf16(tensor);
+    if (isHalf)
       for (double &value : values.data)
         value = tessera::bf16ToFloat(tessera::doubleToBf16(value));
     if (tensor.get<bool>(CUDNN_ATTR_TENSOR_IS_VIRTUAL)) {
@@ -107,11 +115,12 @@ private:
       return;
     }
     auto *memory = static_cast<char *>(buffers.at(idOf(tensor)));
+    const Index strides = stridesOf(tensor);
     size_t next = 0;
     forEach(values.dims, [&](const Index &i) {
       double value = values.data[next++];
-      int64_t place = placeOf(tensor, i);
-      if (isBf16(tensor))
+      int64_t place = placeOf(strides, i);
+      if (isHalf)
         reinterpret_cast<uint16_t *>(memory)[place] =
             tessera::doubleToBf16(value);
       else
@@ -128,10 +137,11 @@ private:
     Index like{a.dims[0], a.dims[1], b.dims[2], b.dims[3]};
     size_t next = 0;
     forEach(c.dims, [&](const Index &i) {
+      const double *row = &a.data[a.placeOf({i[0], i[1], i[2], 0}, a.dims)];
+      const double *column = &b.data[b.placeOf({i[0], i[1], 0, i[3]}, like)];
       double sum = 0;
       for (int64_t k = 0; k < a.dims[3]; ++k)
-        sum += a.at({i[0], i[1], i[2], k}, a.dims) *
-               b.at({i[0], i[1], k, i[3]}, like);
+        sum += row[k] * column[k * b.dims[3]];
       c.data[next++] = sum;
     });
     write(op.link(CUDNN_ATTR_OPERATION_MATMUL_CDESC), std::move(c));
@@ -211,13 +221,19 @@ private:
     const StandInDescriptor &from = op.link(CUDNN_ATTR_OPERATION_RESHAPE_XDESC);
     const StandInDescriptor &to = op.link(CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
     Values x = read(from), y = Values::of(dimsOf(to));
-    std::map<int64_t, double> memory;
+    const Index source = stridesOf(from), target = stridesOf(to);
+    // What x does not hold is no number.
+    std::vector<double> memory;
     size_t next = 0;
-    forEach(x.dims,
-            [&](const Index &i) { memory[placeOf(from, i)] = x.data[next++]; });
+    forEach(x.dims, [&](const Index &i) {
+      const auto place = static_cast<size_t>(placeOf(source, i));
+      if (place >= memory.size())
+        memory.resize(place + 1, std::numeric_limits<double>::quiet_NaN());
+      memory[place] = x.data[next++];
+    });
     next = 0;
     forEach(y.dims, [&](const Index &i) {
-      y.data[next++] = memory.at(placeOf(to, i));
+      y.data[next++] = memory.at(placeOf(target, i));
     });
     write(to, std::move(y));
   }
