@@ -94,12 +94,12 @@ def repaired(config):
     config["recompute_layers"] *= config["recompute"] == "full"
     if config["family"] in ("gpt2", "bert"):
         config["queries"] = 1
+    if config["family"] == "t5":
+        config.update(cp=1, ulysses=False, queries=1, precision="f32" if config["precision"] == "bf16" else config["precision"])
     if config["heads"] % config["tp"] and config["queries"] % config["tp"]:
         config["heads"] = config["tp"]
     if config["family"] != "mixtral":
         config["ep"] = 1
-    if config["family"] == "t5":
-        config.update(cp=1, ulysses=False, queries=1, precision="f32" if config["precision"] == "bf16" else config["precision"])
     config["experts"] = -(-config["experts"] // config["ep"]) * config["ep"]
     config["sequence_parallel"] &= not (config["ulysses"] or config["cp"] > 1 and config["queries"] > 1)
     if config["ulysses"]:
