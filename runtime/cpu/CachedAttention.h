@@ -86,8 +86,8 @@ private:
     }
   };
 
-  /// Queries are in order of key heads, rows and heads of a group. There are
-  /// several key heads, or several rows.
+  /// Queries are in order of key heads, rows and heads of a group. Where there
+  /// are several rows, there is one key head at a time.
   int64_t queryCount() const { return heads * rows * p.group(); }
   int64_t rowOf(int64_t query) const { return query / p.group() % rows; }
   /// Where a query stands among all heads of all rows.
