@@ -49,8 +49,7 @@ class Generation(Worker):
         self.prefill, self.decode, self.tokens = [], [], []
 
     def ask(self, count, keep=True):
-        self.process.stdin.write(f"{count}\n")
-        self.process.stdin.flush()
+        self._send(count)
         answer = self._read()
         self.tokens = answer["tokens"]
         if keep:
@@ -126,8 +125,7 @@ class Joining(Worker):
     TIMES = ("first", "joining", "running")
 
     def ask(self, count, keep=True):
-        self.process.stdin.write(f"{count}\n")
-        self.process.stdin.flush()
+        self._send(count)
         answers = [self._read() for _ in range(count)]
         if keep:
             self.times = {key: [statistics.median(values) for values in zip(*(answer[key] for answer in answers))]

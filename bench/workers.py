@@ -20,6 +20,10 @@ class Worker:
                                         stderr=subprocess.DEVNULL, text=True, env={**os.environ, **(environment or {})})
         self.ready = self._read()
 
+    def _send(self, count):
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+
     def _read(self):
         line = self.process.stdout.readline()
         if not line:
@@ -28,8 +32,7 @@ class Worker:
 
     def ask(self, count, keep=True):
         """Runs `count` repetitions; their times count only if `keep`."""
-        self.process.stdin.write(f"{count}\n")
-        self.process.stdin.flush()
+        self._send(count)
         answer = self._read()
         self.vmhwm = answer["vmhwm"]
         if keep:

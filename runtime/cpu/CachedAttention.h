@@ -275,13 +275,13 @@ private:
   }
 
   /// A query's place in what a split leaves of a group.
-  T *partialOf(T *partials, int64_t query) const {
-    return partials + (placeOf(query) - row * p.heads) * (p.headDim + 2);
+  int64_t partialAt(int64_t query) const {
+    return (placeOf(query) - row * p.heads) * (p.headDim + 2);
   }
 
   void storePartial(T *partials) {
     for (int64_t q = 0; q < queryCount(); ++q) {
-      T *to = partialOf(partials, q);
+      T *to = partials + partialAt(q);
       for (int64_t d = 0; d < p.headDim; ++d)
         to[d] = own.values[q * padded + d];
       to[p.headDim] = own.tops[q];
@@ -291,7 +291,7 @@ private:
 
   void loadPartial(const T *partials) {
     for (int64_t q = 0; q < queryCount(); ++q) {
-      const T *from = partialOf(const_cast<T *>(partials), q);
+      const T *from = partials + partialAt(q);
       for (int64_t d = 0; d < padded; ++d)
         own.values[q * padded + d] = d < p.headDim ? from[d] : T(0);
       own.tops[q] = from[p.headDim];

@@ -11,17 +11,15 @@
 
 using namespace tessera;
 
-/// Columns are dealt out in strips, so that a strip is of one thread.
-static constexpr int64_t kStrip = 64;
-
 bool tessera::hasFewRows(const GemmProblem &p) {
   return p.m <= kFewRows && p.batch == 1 && !p.transA && p.chunks == 0 &&
-         p.dtypeAB != TSR_DTYPE_F64 && p.n >= kStrip;
+         p.dtypeAB != TSR_DTYPE_F64 && p.n >= kFewRowsStrip;
 }
 
 /// Where part number `part` of the columns begins.
 static int64_t columnOf(const GemmProblem &p, int64_t part, int64_t parts) {
-  return std::min(p.n, (p.n + kStrip - 1) / kStrip * part / parts * kStrip);
+  constexpr int64_t strip = kFewRowsStrip;
+  return std::min(p.n, (p.n + strip - 1) / strip * part / parts * strip);
 }
 
 /// Threads that the bytes of B are worth.

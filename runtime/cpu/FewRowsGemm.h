@@ -59,9 +59,10 @@ private:
   static constexpr int64_t kBlock = 2048;
   /// Rows of A, and of B where it is transposed, that are in registers at once.
   static constexpr int64_t kRows = 4, kColumns = 4;
-  /// Rows of B that are added at once where it is not, and columns of a strip
-  /// of them: a cache line of bytes, or several of wider elements.
-  static constexpr int64_t kDepth = 16, kStrip = 64;
+  /// Rows of B that are added at once where it is not (half as many for one or
+  /// two rows of A), and columns of a strip of them: a cache line of bytes, or
+  /// several of wider elements.
+  static constexpr int64_t kDepth = 16, kStrip = kFewRowsStrip;
   /// Terms of A that are widened at once.
   static constexpr int64_t kSpan = 2048;
   /// Elements of four vectors of sums.
@@ -131,7 +132,7 @@ private:
   /// Integers of which vectors have one in each byte: taking every fourth apart
   /// is one shuffle, where widening in order is several. They are widened to
   /// the upper byte of a lane, so sums are 2^24 times too large until they are
-  /// scaled, which is exact.
+  /// scaled, which is exact for sums below 2^104.
   typedef Vec<int32_t> Words;
   static constexpr bool kIntegers = kSameType<InB, int8_t>;
   static constexpr float kScale = kIntegers ? 0x1p-24f : 1;
@@ -168,7 +169,8 @@ private:
       return terms + m * pitch + k;
     }
   };
-  /// As kPitch, of rows of terms.
+  /// Rows of terms lie apart by no power of two, so that they do not meet in
+  /// the same places of a cache.
   static constexpr int64_t kTermPitch = kSpan + 16;
 
   /// Terms [first, first + count) of A's rows; those that meet four vectors of

@@ -62,15 +62,16 @@ bool hasFewRows(const GemmProblem &problem);
 int32_t fewRowsGemm(int threads, const GemmProblem &problem,
                     std::string *error);
 
+/// Columns that one thread computes together, and whose sums lie together.
+constexpr int64_t kFewRowsStrip = 64;
 /// Where B is not transposed, its rows are summed in slices, so that a thread
-/// reads memory in one piece: some terms, for some columns (from a multiple of
-/// 64 on).
+/// reads memory in one piece: some terms, for some columns, of whole strips.
 struct FewRowsSlice {
   int64_t termBegin, termEnd, columnBegin, columnEnd;
 };
-/// Numbers that a slice leaves: of each strip of 64 columns a sum for each row.
+/// Numbers that a slice leaves: of each strip, for each row of A, its sums.
 static inline int64_t fewRowsSums(const GemmProblem &p) {
-  return (p.n + 63) / 64 * 64 * p.m;
+  return (p.n + kFewRowsStrip - 1) / kFewRowsStrip * kFewRowsStrip * p.m;
 }
 
 /// What follows a product that has an epilogue or sums. The product itself is

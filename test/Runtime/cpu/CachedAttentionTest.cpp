@@ -1,6 +1,7 @@
 //===- CachedAttentionTest.cpp - appends, and attention over caches -------===//
 // Against a naive softmax in f64, with NaN wherever nothing may be read.
 
+#include "runtime/cpu/Bf16.h"
 #include "runtime/cpu/CpuEntries.h"
 #include "runtime/cpu/CpuKernels.h"
 #include "tessera/abi.h"
@@ -305,6 +306,64 @@ TEST_P(EveryTarget, MeansOverSharedPlacesMergeToTheMean) {
       checkShares<float>(shape, ranks, 1e-5);
       checkShares<double>(shape, ranks, 1e-13);
     }
+}
+
+/// Of the last rows of a text of 300 positions in one slot.
+template <typename T>
+std::vector<T> attendToText(const std::vector<T> &q, const std::vector<T> &keys,
+                            const std::vector<T> &values, int64_t rows) {
+  constexpr int64_t places = 300, heads = 4, kvHeads = 2, dims = 20;
+  const std::vector<int32_t> slots(rows, 0);
+  std::vector<int32_t> positions;
+  for (int64_t row = 0; row < rows; ++row)
+    positions.push_back(int32_t(places - rows + row));
+  const double scale = 0.3;
+  int64_t args[TSR_CACHED_ATTENTION_ARGS] = {1,
+                                             rows,
+                                             1,
+                                             places,
+                                             heads,
+                                             kvHeads,
+                                             dims,
+                                             heads * dims,
+                                             0,
+                                             0,
+                                             sizeof(T) == 2 ? TSR_DTYPE_BF16
+                                                            : TSR_DTYPE_F32,
+                                             1};
+  std::memcpy(&args[TSR_CACHED_ATTENTION_SCALE_BITS], &scale, sizeof scale);
+  std::vector<T> out(rows * heads * dims);
+  void *buffers[] = {const_cast<T *>(q.data()),
+                     const_cast<T *>(keys.data()),
+                     const_cast<T *>(values.data()),
+                     const_cast<int32_t *>(slots.data()),
+                     positions.data(),
+                     out.data(),
+                     nullptr};
+  std::string error;
+  EXPECT_EQ(cpuCachedAttention(3, buffers, args, &error), 0) << error;
+  return out;
+}
+
+/// bf16 is widened, computed with in f32, and rounded once.
+TEST_P(EveryTarget, Bf16IsTheRoundedResultOfF32) {
+  std::mt19937 engine{5};
+  std::normal_distribution<float> normal;
+  for (int64_t rows : {1, 2, 19}) {
+    std::vector<Bf16> halves[3];
+    std::vector<float> wide[3];
+    const int64_t sizes[] = {rows * 80, 300 * 40, 300 * 40};
+    for (int k = 0; k < 3; ++k)
+      for (int64_t i = 0; i < sizes[k]; ++i) {
+        halves[k].push_back(floatToBf16(normal(engine)));
+        wide[k].push_back(bf16ToFloat(halves[k].back()));
+      }
+    const auto found = attendToText(halves[0], halves[1], halves[2], rows);
+    const auto wanted = attendToText(wide[0], wide[1], wide[2], rows);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      EXPECT_EQ(found[i].bits, floatToBf16(wanted[i]).bits)
+          << rows << " rows, element " << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(CachedAttention, EveryTarget,
