@@ -1,13 +1,27 @@
 //===- MeasuredCosts.cpp - seconds of calls on a measured CPU -------------===//
 
 #include "lib/Simulate/MeasuredCosts.h"
+#include "tessera/Simulate/Simulate.h"
+#include <algorithm>
 
 using namespace tessera;
 using namespace tessera::simulate;
 
+double tessera::simulate::flopsWithHidden(const Call &call, double hiddenKeys) {
+  double products = call.kind == CallKind::Attention ? 2 : 5;
+  double ofKey = 2 * products * static_cast<double>(call.shape[0]) *
+                 static_cast<double>(call.shape[2]);
+  double all = ofKey * static_cast<double>(call.shape[1]);
+  return std::max(call.flops, std::min(all, call.flops + ofKey * hiddenKeys));
+}
+
 static double secondsOfAttention(const Call &call, const Program &program,
-                                 const ShapeRates &rates) {
-  return call.flops * program.causalImbalance / rates.at(call.shape);
+                                 const MeasuredRates &rates) {
+  const ShapeRates &byShape = call.kind == CallKind::Attention
+                                  ? rates.attention
+                                  : rates.attentionGradient;
+  return flopsWithHidden(call, rates.hiddenKeys) * program.causalImbalance /
+         byShape.at(call.shape);
 }
 
 static double secondsOfProduct(const Call &call, const MeasuredRates &rates) {
@@ -37,9 +51,8 @@ double tessera::simulate::secondsOfMeasured(const Call &call,
   case CallKind::Product:
     return secondsOfProduct(call, rates);
   case CallKind::Attention:
-    return secondsOfAttention(call, program, rates.attention);
   case CallKind::AttentionGradient:
-    return secondsOfAttention(call, program, rates.attentionGradient);
+    return secondsOfAttention(call, program, rates);
   case CallKind::Collective:
   case CallKind::Send:
   case CallKind::Receive:

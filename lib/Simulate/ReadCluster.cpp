@@ -304,6 +304,7 @@ static MeasuredRates readRates(TableReader &table) {
   rates.products = table.shapes("products");
   rates.attention = table.shapes("attention");
   rates.attentionGradient = table.shapes("attention_gradient");
+  rates.hiddenKeys = table.number("hidden_keys", 0, 0);
   rates.expertProducts = table.shapes("expert_products");
   rates.routing = table.curve("routing_bandwidth");
   rates.kernels = table.curve("kernel_bandwidth", true);

@@ -38,6 +38,7 @@ static std::string ratesText(const MeasuredRates &rates) {
   return lines("products", rates.products) +
          lines("attention", rates.attention) +
          lines("attention_gradient", rates.attentionGradient) +
+         line("hidden_keys", rates.hiddenKeys) +
          lines("expert_products", rates.expertProducts) +
          lines("routing_bandwidth", rates.routing) +
          lines("kernel_bandwidth", rates.kernels) +

@@ -222,6 +222,8 @@ TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   Program halves = programOn({{"cp", 2}});
   halves.causalImbalance = 1.5;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, attention, halves), 0.5 + 9);
+  rates.hiddenKeys = 1; // 2 * 5 * 8 * 2 flops more
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, attention), 0.5 + 38);
   Call call = kernel(100);
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75.);
   call.isRouting = true;
@@ -231,6 +233,21 @@ TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75. + 1);
   call.isUpdate = true;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 4 + 1);
+}
+
+/// A mask cuts blocks that are computed whole, but never more than all scores.
+TEST(CostsTest, HiddenKeysAddToWhatAMaskLeaves) {
+  Call call = product(100, 10, 3);
+  call.kind = CallKind::Attention;
+  call.flops = 2 * 2 * 100 * 5 * 3; // causal
+  EXPECT_DOUBLE_EQ(flopsWithHidden(call, 0), call.flops);
+  EXPECT_DOUBLE_EQ(flopsWithHidden(call, 2), 2 * 2 * 100 * 7 * 3);
+  EXPECT_DOUBLE_EQ(flopsWithHidden(call, 64), 2 * 2 * 100 * 10 * 3);
+  call.flops = 2 * 2 * 100 * 10 * 3; // without a mask
+  EXPECT_DOUBLE_EQ(flopsWithHidden(call, 2), call.flops);
+  call.kind = CallKind::AttentionGradient;
+  call.flops = 2 * 5 * 100 * 5 * 3;
+  EXPECT_DOUBLE_EQ(flopsWithHidden(call, 2), 2 * 5 * 100 * 7 * 3);
 }
 
 } // namespace

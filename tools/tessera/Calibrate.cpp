@@ -20,22 +20,43 @@ static std::string nameOf(const DriverOptions &options, int64_t cores) {
              : options.calibrate.name;
 }
 
+/// All programs in turns.
+static bool measureAll(const DriverOptions &options, int64_t cores,
+                       std::vector<MeasuredProgram> &computing,
+                       std::vector<MeasuredProgram> &communicating) {
+  bool isQuick = options.calibrate.isQuick;
+  std::vector<CalibrationProgram> programs =
+      calibrationPrograms(cores, isQuick);
+  auto say = [&](const Twine &text) {
+    if (!isQuick)
+      errs() << text << "\n";
+  };
+  std::vector<TimedProgram> timed(programs.size());
+  say("compiling " + counted(static_cast<int64_t>(programs.size()), "program"));
+  for (const auto &[program, times] : zip(programs, timed))
+    if (!times.open(program, cores))
+      return false;
+  int64_t rounds = isQuick ? 1 : 3, steps = isQuick ? 2 : 3;
+  for (int64_t round = 1; round <= rounds; ++round) {
+    say("measuring, round " + Twine(round) + " of " + Twine(rounds));
+    for (TimedProgram &times : timed)
+      if (!times.run(steps))
+        return false;
+  }
+  for (const TimedProgram &times : timed) {
+    MeasuredProgram measured = times.result();
+    (measured.isForLink ? communicating : computing)
+        .push_back(std::move(measured));
+  }
+  return true;
+}
+
 int tessera::runCalibrate(const DriverOptions &options) {
   auto cores =
       static_cast<int64_t>(hardware_concurrency().compute_thread_count());
-  std::vector<CalibrationProgram> programs =
-      calibrationPrograms(cores, options.calibrate.isQuick);
   std::vector<MeasuredProgram> computing, communicating;
-  for (const auto &[number, program] : enumerate(programs)) {
-    if (!options.calibrate.isQuick)
-      errs() << formatv("measuring {0} of {1}\n", number + 1, programs.size());
-    std::optional<MeasuredProgram> measured =
-        measure(program, cores, options.calibrate.isQuick ? 2 : 5);
-    if (!measured)
-      return 1;
-    (program.isForLink ? communicating : computing)
-        .push_back(std::move(*measured));
-  }
+  if (!measureAll(options, cores, computing, communicating))
+    return 1;
   simulate::Cluster cluster;
   cluster.name = ::nameOf(options, cores);
   cluster.kind = DeviceKind::Cpu;

@@ -59,6 +59,9 @@ struct MeasuredRates {
   ShapeRates products; ///< Flops per second by m, n, k.
   /// By queries of all heads and sequences, keys of each, size of a head.
   ShapeRates attention, attentionGradient;
+  /// Keys for each query whose scores attention computes in vain where a mask
+  /// hides some (blocks that the mask cuts are computed whole).
+  double hiddenKeys = 0;
   ShapeRates expertProducts; ///< Of all experts, by m, n, k of each one.
   /// Bytes per second by bytes: of kernels, some of whose bytes caches hold,
   /// and of the optimizer, whose tensors they have lost.

@@ -55,6 +55,11 @@ struct StepTimes {
 double secondsOf(const Call &call, const Program &program, int64_t stage,
                  const Cluster &cluster);
 
+/// The flops that attention or its gradient computes if it computes scores of
+/// `hiddenKeys` keys more for each query than a mask leaves, but of all at
+/// most. `call.flops` counts those that the mask leaves.
+double flopsWithHidden(const Call &call, double hiddenKeys);
+
 /// An error if the cluster's kind of device is not the program's, if it has
 /// fewer devices than the program ranks, if it says nothing of the program's
 /// precision, or if a stage waits forever.

@@ -9,7 +9,7 @@ namespace json = llvm::json;
 
 namespace {
 
-enum class Family { Gpt2, Llama, Mixtral };
+enum class Family { Gpt2, Bert, Llama, Mixtral };
 
 struct ModelSize {
   Family family;
@@ -21,32 +21,42 @@ struct ModelSize {
 
 } // namespace
 
-static std::string configOf(const ModelSize &size) {
-  json::Object config{{"vocab_size", size.vocabulary}};
-  if (size.family == Family::Gpt2) {
-    config["model_type"] = "gpt2";
-    config["n_positions"] = size.sequence;
-    config["n_embd"] = size.hidden;
-    config["n_inner"] = size.inner;
-    config["n_layer"] = size.layers;
-    config["n_head"] = size.heads;
-    for (const char *dropout : {"resid_pdrop", "embd_pdrop", "attn_pdrop"})
-      config[dropout] = 0.0;
-  } else {
-    bool hasExperts = size.family == Family::Mixtral;
-    config["model_type"] = hasExperts ? "mixtral" : "llama";
-    config["max_position_embeddings"] = size.sequence;
-    config["hidden_size"] = size.hidden;
-    config["intermediate_size"] = size.inner;
-    config["num_hidden_layers"] = size.layers;
-    config["num_attention_heads"] = size.heads;
-    config["num_key_value_heads"] = size.heads / 2;
-    config["rms_norm_eps"] = 1e-5;
-    if (hasExperts) {
-      config["num_local_experts"] = size.experts;
-      config["num_experts_per_tok"] = 2;
-    }
+static json::Object gpt2Config(const ModelSize &size) {
+  return json::Object{{"model_type", "gpt2"},   {"n_positions", size.sequence},
+                      {"n_embd", size.hidden},  {"n_inner", size.inner},
+                      {"n_layer", size.layers}, {"n_head", size.heads},
+                      {"resid_pdrop", 0.0},     {"embd_pdrop", 0.0},
+                      {"attn_pdrop", 0.0}};
+}
+
+static json::Object otherConfig(const ModelSize &size) {
+  json::Object config{{"max_position_embeddings", size.sequence},
+                      {"hidden_size", size.hidden},
+                      {"intermediate_size", size.inner},
+                      {"num_hidden_layers", size.layers},
+                      {"num_attention_heads", size.heads}};
+  if (size.family == Family::Bert) {
+    config["model_type"] = "bert";
+    config["mask_token_id"] = size.vocabulary - 1;
+    config["hidden_dropout_prob"] = 0.0;
+    config["attention_probs_dropout_prob"] = 0.0;
+    return config;
   }
+  config["model_type"] = "llama";
+  config["num_key_value_heads"] = size.heads / 2;
+  config["rms_norm_eps"] = 1e-5;
+  if (size.family == Family::Mixtral) {
+    config["model_type"] = "mixtral";
+    config["num_local_experts"] = size.experts;
+    config["num_experts_per_tok"] = 2;
+  }
+  return config;
+}
+
+static std::string configOf(const ModelSize &size) {
+  json::Object config =
+      size.family == Family::Gpt2 ? gpt2Config(size) : otherConfig(size);
+  config["vocab_size"] = size.vocabulary;
   return llvm::formatv("{0}", json::Value(std::move(config)));
 }
 
@@ -73,14 +83,17 @@ static std::vector<ModelSize> computedSizes(bool isQuick) {
   return {
       {Family::Gpt2, 96, 384, 3, 192, 64, 2},
       {Family::Gpt2, 192, 768, 6, 384, 96, 4},
-      {Family::Llama, 288, 800, 8, 1000, 160, 3},
+      {Family::Gpt2, 192, 768, 3, 384, 256, 16}, // kernels beyond the caches
+      {Family::Llama, 288, 800, 8, 1000, 256, 2},
+      {Family::Bert, 320, 1280, 5, 600, 160, 3}, // attention without a mask
+      {Family::Bert, 256, 640, 8, 300, 256, 2},
       {Family::Gpt2, 384, 1536, 6, 1200, 192, 3},
       {Family::Llama, 480, 1280, 10, 640, 96, 8},
       {Family::Gpt2, 576, 2304, 9, 500, 320, 1},
-      {Family::Llama, 896, 2432, 14, 700, 224, 1},
-      {Family::Mixtral, 192, 416, 6, 384, 96, 4},
+      {Family::Llama, 896, 2432, 14, 700, 128, 2},
+      {Family::Mixtral, 192, 416, 6, 384, 256, 2},
       {Family::Mixtral, 480, 800, 8, 500, 160, 2},
-      {Family::Mixtral, 320, 352, 8, 500, 160, 6, 1, 8},
+      {Family::Mixtral, 320, 352, 8, 500, 192, 5, 1, 8},
       {Family::Mixtral, 160, 224, 4, 300, 96, 3, 1, 8},
   };
 }

@@ -4,8 +4,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tessera/calibrate/FitRates.h"
+#include "tessera/Simulate/Simulate.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace tessera;
 using namespace tessera::simulate;
@@ -92,6 +94,18 @@ private:
   std::map<std::array<int64_t, 3>, Sums> shapes;
 };
 
+/// Attention and its gradient, whose rates are of the flops with some hidden
+/// keys.
+class AttentionFit {
+public:
+  void add(const MeasuredCall &measured) { calls.push_back(measured); }
+  void fit(MeasuredRates &rates) const;
+
+private:
+  ShapeRates ratesWith(CallKind kind, double hiddenKeys) const;
+  std::vector<MeasuredCall> calls;
+};
+
 /// The calls of one precision and number of threads.
 class RatesFit {
 public:
@@ -99,7 +113,8 @@ public:
   MeasuredRates rates() const;
 
 private:
-  ShapeFit products, expertProducts, attention, attentionGradient;
+  ShapeFit products, expertProducts;
+  AttentionFit attention;
   CurveFit kernels, updates, routing;
   std::vector<MeasuredCall> withFunctions;
 };
@@ -113,6 +128,48 @@ static double productFlops(const Call &call) {
   return flops;
 }
 
+/// How far the rate of each shape is from what the others say of it, squared.
+static double scatterOf(const ShapeRates &rates) {
+  double scatter = 0;
+  for (size_t i = 0; i < rates.points.size(); ++i) {
+    const auto &[shape, rate] = rates.points[i];
+    ShapeRates others = rates;
+    others.points.erase(others.points.begin() + static_cast<ptrdiff_t>(i));
+    double expected = others.at(
+        {std::lround(shape[0]), std::lround(shape[1]), std::lround(shape[2])});
+    if (expected > 0)
+      scatter += std::pow(std::log(rate / expected), 2);
+  }
+  return scatter;
+}
+
+ShapeRates AttentionFit::ratesWith(CallKind kind, double hiddenKeys) const {
+  ShapeFit fit;
+  for (const MeasuredCall &measured : calls)
+    if (measured.call.kind == kind)
+      fit.add(measured.call, flopsWithHidden(measured.call, hiddenKeys),
+              measured.seconds);
+  return fit.rates();
+}
+
+/// With the number of hidden keys with which rates depend least on the shape.
+void AttentionFit::fit(MeasuredRates &rates) const {
+  constexpr int64_t most = 256, step = 4;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t keys = 0; keys <= most; keys += step) {
+    auto hiddenKeys = static_cast<double>(keys);
+    ShapeRates forward = ratesWith(CallKind::Attention, hiddenKeys);
+    ShapeRates backward = ratesWith(CallKind::AttentionGradient, hiddenKeys);
+    double scatter = scatterOf(forward) + scatterOf(backward);
+    if (scatter >= least)
+      continue;
+    least = scatter;
+    rates.hiddenKeys = hiddenKeys;
+    rates.attention = std::move(forward);
+    rates.attentionGradient = std::move(backward);
+  }
+}
+
 void RatesFit::add(const MeasuredCall &measured) {
   const Call &call = measured.call;
   double seconds = measured.seconds;
@@ -122,9 +179,8 @@ void RatesFit::add(const MeasuredCall &measured) {
       return expertProducts.add(call, call.flops, seconds);
     return products.add(call, productFlops(call), seconds);
   case CallKind::Attention:
-    return attention.add(call, call.flops, seconds);
   case CallKind::AttentionGradient:
-    return attentionGradient.add(call, call.flops, seconds);
+    return attention.add(measured);
   case CallKind::Kernel:
     if (call.functions > 0)
       return withFunctions.push_back(measured);
@@ -140,8 +196,7 @@ void RatesFit::add(const MeasuredCall &measured) {
 MeasuredRates RatesFit::rates() const {
   MeasuredRates rates;
   rates.products = products.rates();
-  rates.attention = attention.rates();
-  rates.attentionGradient = attentionGradient.rates();
+  attention.fit(rates);
   rates.expertProducts = expertProducts.rates();
   rates.kernels = kernels.curve();
   rates.updates = updates.curve();

@@ -5,6 +5,8 @@
 
 #include "tessera/Simulate/Program.h"
 #include "tools/tessera/calibrate/CalibrationPrograms.h"
+#include "tools/tessera/calibrate/TraceTimes.h"
+#include "tools/tessera/input/ArtifactFile.h"
 #include <optional>
 
 namespace tessera {
@@ -12,22 +14,39 @@ namespace tessera {
 struct MeasuredCall {
   simulate::Call call;
   int64_t ranks = 1; ///< Of a collective's group.
-  /// Median of all steps. Of a collective without waiting: of the rank that
-  /// came last.
+  /// Of a collective without waiting: of the rank that came last.
   double seconds = 0;
 };
 
 struct MeasuredProgram {
   Precision precision = Precision::F32;
-  int64_t threads = 1; ///< Of a rank.
+  bool isForLink = false; ///< As in CalibrationProgram.
+  int64_t threads = 1;    ///< Of a rank.
   std::vector<MeasuredCall> calls;
   double betweenCalls = 0; ///< Seconds from the end of one to the next.
 };
 
-/// Compiles the program, runs some steps on all cores and times their calls.
-/// Prints an error and returns nothing where that fails.
-std::optional<MeasuredProgram> measure(const CalibrationProgram &program,
-                                       int64_t cores, int64_t steps);
+/// A program whose calls are timed. It may run in turns with others, so that
+/// other work on the machine for some seconds disturbs no program alone.
+class TimedProgram {
+public:
+  /// Compiles and loads it. False after an error, which is printed.
+  bool open(const CalibrationProgram &program, int64_t cores);
+  /// Runs some more steps on all cores, after one or two that do not count.
+  /// False after an error, which is printed.
+  bool run(int64_t steps);
+  /// Of a call, the median of all steps so far; the calls that compute are
+  /// scaled so that their sum is what a step takes for all of them.
+  MeasuredProgram result() const;
+
+private:
+  DriverOptions options;
+  ArtifactFile artifact;
+  std::optional<simulate::Program> calls;
+  Precision precision = Precision::F32;
+  bool isForLink = false;
+  TraceTimes times;
+};
 
 } // namespace tessera
 
