@@ -1,54 +1,105 @@
 #!/usr/bin/env python3
-"""Compares the memory plans of published runs with what was published of Megatron-LM's memory: tessera report.
+"""Compares what was published of Megatron-LM's memory with what is predicted of it, and with Tessera's own plans.
 
-usage: memory.py [--tessera PROGRAM]
+usage: memory.py [--model NAME] [--tessera PROGRAM]
 
-Prints GiB of a GPU of the first stage: what parameters need (weights, their copies in bf16, gradients and the state of
-the optimizer), and what micro-batches in flight keep for backward, with tensor parallelism alone and with sequence
-parallelism and selective recomputation. The published ones are read off figures 1 and 7 of arXiv:2205.05198.
+Prints two tables of the runs of Korthikanti et al. 2022 (arXiv:2205.05198), for a GPU of the first stage. The first one
+compares figures 1 and 7 with what tessera simulate predicts from [software.memory] of the cluster's file. The figures
+count layers alone; the last column has the whole stage, with the embedding and, if there is no other stage, the head.
+The second one compares figure 1 with tessera report: what parameters need (weights, their copies in bf16, gradients and
+the state of the optimizer), and what micro-batches in flight keep for backward.
 """
 import argparse
 import json
-import os
-import subprocess
 import tempfile
 
 import published
 
-KINDS = {"parameters": ("weights", "weight copies", "gradients", "optimizer"), "activations": ("activations",)}
-PRESENT = ("--recompute", "selective", "--sequence-parallel")
+FIGURES = "korthikanti2022_fig1_fig7_memory"
+SEQUENCE, SELECTIVE = ["--sequence-parallel"], ["--recompute", "selective"]
+# Flags of each setting, what it is called, and the column of its activations in GiB, or in percent of those of "none".
+SETTINGS = {"none": ([], "`tp` alone", "act_none_gib"),
+            "seq": (SEQUENCE, "sequence parallelism", "fig7_seq_pct"),
+            "sel": (SELECTIVE, "selective recomputation", "fig7_sel_pct"),
+            "seqsel": (SEQUENCE + SELECTIVE, "both", "act_seqsel_gib"),
+            "full": (["--recompute", "full"], "full recomputation", "fig7_full_pct")}
+STATES = ("weights", "gradients", "optimizer")
 
 
-def report(tessera, run, flags):
-    with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "config.json"), "w") as file:
-            json.dump(run.config, file)
-        command = [tessera, "report", folder, "--device", "cuda", "--precision", "bf16", "--json"] + flags
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise SystemExit(f"memory: {' '.join(command)}: {result.stderr}")
-    kinds = json.loads(result.stdout)["memory"]["by_kind"]
-    return {name: sum(kinds.get(kind, 0) for kind in parts) / 2 ** 30 for name, parts in KINDS.items()}
+class Model:
+    """The runs of one model, with each setting."""
+
+    def __init__(self, run, tessera):
+        self.name = run.label.split()[0]
+        self.run, self.tessera = run, tessera
+        # The run's own setting is the last of its flags.
+        self.flags = run.flags[:-len(SETTINGS["full"][0])]
+
+    def predict(self, setting):
+        """GiB of a GPU of the first stage, of layers and of all: parameters and activations."""
+        self.run.flags = self.flags + SETTINGS[setting][0]
+        stage = self.run.simulate(self.tessera)["software_memory"]["stages"][0]
+        return [(sum(part[kind] for kind in STATES) / 2 ** 30, part["activations"] / 2 ** 30)
+                for part in (stage["of_layers"], stage["by_kind"])]
+
+    def plan(self, setting):
+        """GiB of Tessera's own plan: parameters and activations."""
+        self.run.flags = self.flags + SETTINGS[setting][0]
+        with tempfile.TemporaryDirectory() as folder:
+            text = published.run([self.tessera, "report", self.run.write(folder), "--json"] + self.run.plan)
+        kinds = json.loads(text)["memory"]["by_kind"]
+        states = sum(kinds.get(kind, 0) for kind in STATES + ("weight copies",))
+        return states / 2 ** 30, kinds["activations"] / 2 ** 30
+
+
+def row(what, number, ours, unit, *more):
+    """One that was not published has no number and no error."""
+    number = float(number) if number else None
+    cells = [what, f"{number:.2f} {unit}" if number else "-", f"{ours:.2f} {unit}",
+             f"{100 * (ours / number - 1):+.1f} %" if number else "-", *more]
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def print_predictions(models, figures):
+    print("| run | published | predicted | error | of the whole stage |")
+    print("|---|---:|---:|---:|---:|")
+    for model in models:
+        figure = figures.get(model.name, {})
+        results = {setting: model.predict(setting) for setting in SETTINGS}
+        (states, alone), (states_of_stage, _) = results["none"]
+        row(f"{model.name} parameters", figure.get("par_opt_gib"), states, "GiB", f"{states_of_stage:.2f} GiB")
+        for setting, (_, name, column) in SETTINGS.items():
+            (_, layers), (_, stage) = results[setting]
+            if column.endswith("_gib"):
+                row(f"{model.name} activations, {name}", figure.get(column), layers, "GiB", f"{stage:.2f} GiB")
+            if setting != "none":
+                row(f"{model.name} share, {name}", figure.get(f"fig7_{setting}_pct"), 100 * layers / alone, "%",
+                    f"{stage:.2f} GiB")
+
+
+def print_plans(models, figures):
+    print("\n| run | published | plan | change |")
+    print("|---|---:|---:|---:|")
+    for model in models:
+        figure = figures.get(model.name, {})
+        for setting in ("none", "seqsel"):
+            _, name, column = SETTINGS[setting]
+            states, activations = model.plan(setting)
+            if setting == "none":
+                row(f"{model.name} parameters", figure.get("par_opt_gib"), states, "GiB")
+            row(f"{model.name} activations, {name}", figure.get(column), activations, "GiB")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="", help="only this one, as the tables name it")
     parser.add_argument("--tessera", default=f"{published.ROOT}/build/bin/tessera")
-    tessera = parser.parse_args().tessera
-    figures = {row["model"]: row for row in published.table("korthikanti2022_fig1_fig7_memory")}
-    print("| run | published, GiB | plan, GiB | change |")
-    print("|---|---:|---:|---:|")
-    for run in published.korthikanti_table5():
-        model, kind = run.label.split()
-        if kind != "present":
-            continue
-        present = report(tessera, run, run.flags)
-        alone = report(tessera, run, [flag for flag in run.flags if flag not in PRESENT])
-        for what, column, plan in (("parameters", "par_opt_gib", present["parameters"]),
-                                   ("activations, `tp` alone", "act_none_gib", alone["activations"]),
-                                   ("activations, present", "act_seqsel_gib", present["activations"])):
-            number = float(figures[model][column])
-            print(f"| {model} {what} | {number:.1f} | {plan:.1f} | {100 * (plan / number - 1):+.1f} % |", flush=True)
+    options = parser.parse_args()
+    models = [Model(run, options.tessera) for run in published.korthikanti_table5() if run.label.endswith(" full")]
+    models = [model for model in models if options.model in ("", model.name)]
+    figures = {line["model"]: line for line in published.table(FIGURES)}
+    print_predictions(models, figures)
+    print_plans(models, figures)
 
 
 if __name__ == "__main__":

@@ -34,19 +34,6 @@ StringRef layerIn(StringRef name) {
   return "";
 }
 
-/// A conversion belongs to the layer that reads its result: sequence parallel
-/// layers gather what the last one hands to them.
-StringRef layerOf(Operation *op) {
-  while (isa<dist::ConvertOp>(op)) {
-    auto users = op->getUsers();
-    auto reader = llvm::find_if(users, nn::isForward);
-    if (reader == users.end() || (*reader)->hasTrait<OpTrait::IsTerminator>())
-      break;
-    op = *reader;
-  }
-  return layerIn(nn::partOf(op->getLoc()));
-}
-
 /// A rank that keeps its shard gathers the whole again (Korthikanti et al.
 /// 2022, section 4.2.2): no flops, and the bytes hide beside backward's
 /// products.
@@ -227,6 +214,17 @@ llvm::DenseSet<Value> Selection::run() {
 }
 
 } // namespace
+
+StringRef tessera::layerOf(Operation *op) {
+  while (isa<dist::ConvertOp>(op)) {
+    auto users = op->getUsers();
+    auto reader = llvm::find_if(users, nn::isForward);
+    if (reader == users.end() || (*reader)->hasTrait<OpTrait::IsTerminator>())
+      break;
+    op = *reader;
+  }
+  return layerIn(nn::partOf(op->getLoc()));
+}
 
 SmallVector<StringRef> tessera::layersOf(func::FuncOp func) {
   llvm::SetVector<StringRef> layers;

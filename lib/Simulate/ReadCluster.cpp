@@ -360,6 +360,16 @@ static AttentionModel readAttention(TableReader &root) {
   return model;
 }
 
+static std::optional<KeptBytes> readKeptBytes(TableReader &software) {
+  TableReader table = software.sub("memory", false);
+  if (!table.exists())
+    return std::nullopt;
+  return KeptBytes{
+      table.positive("weight_bytes"), table.positive("gradient_bytes"),
+      table.positive("optimizer_bytes"), table.positive("activation_bytes"),
+      table.number("mask_bytes", 0, 0, true)};
+}
+
 static Software readSoftware(TableReader &root) {
   Software software;
   TableReader table = root.sub("software", false);
@@ -389,6 +399,7 @@ static Software readSoftware(TableReader &root) {
   TableReader kernels = table.sub("kernel_scale", false);
   software.kernelScale = {kernels.curve("loss"),
                           kernels.number("update", 1, 0)};
+  software.memory = readKeptBytes(table);
   return software;
 }
 

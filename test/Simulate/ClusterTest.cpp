@@ -93,6 +93,29 @@ TEST(ClusterTest, PowerMayBeUnknown) {
             "4:15: 'power_watts' in [nodes] must be above 0");
 }
 
+TEST(ClusterTest, SaysWhatSoftwareKeeps) {
+  Cluster cluster;
+  ASSERT_EQ(errorOf(whole, &cluster), "");
+  EXPECT_FALSE(cluster.software.memory);
+  const std::string facts = whole + "[software.memory]\nweight_bytes = 2\n"
+                                    "gradient_bytes = 4\noptimizer_bytes = 12\n"
+                                    "activation_bytes = 2\n";
+  ASSERT_EQ(errorOf(facts + "mask_bytes = 1\n", &cluster), "");
+  EXPECT_EQ(cluster.software.memory->weight, 2);
+  EXPECT_EQ(cluster.software.memory->gradient, 4);
+  EXPECT_EQ(cluster.software.memory->optimizer, 12);
+  EXPECT_EQ(cluster.software.memory->activation, 2);
+  EXPECT_EQ(cluster.software.memory->mask, 1);
+  EXPECT_EQ(errorOf(facts), "23:1: 'software.memory.mask_bytes' is missing");
+  EXPECT_EQ(errorOf(facts + "mask_bytes = -1\n"),
+            "28:14: 'mask_bytes' in [software.memory] must be a number of at "
+            "least 0");
+  EXPECT_EQ(errorOf(facts + "mask_bytes = 1\nmasks = 1\n"),
+            "29:1: unknown key 'masks' in [software.memory]; it may have "
+            "'activation_bytes', 'gradient_bytes', 'mask_bytes', "
+            "'optimizer_bytes', 'weight_bytes'");
+}
+
 TEST(ClusterTest, EveryFileOfTheRepositoryIsRight) {
   int files = 0;
   for (const auto &entry :

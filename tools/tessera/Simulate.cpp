@@ -47,6 +47,19 @@ static bool readMeasured(const std::string &path,
   return true;
 }
 
+/// Nothing where the cluster's file does not say it, or where it is a fact of
+/// other programs: of an artifact only the lowered one is known. False after an
+/// error that has been printed.
+static bool findSoftwareMemory(const DriverOptions &options,
+                               const SimulatedStep &step, const Report &report,
+                               std::optional<SoftwareMemory> &memory) {
+  if (!step.cluster.software.memory || options.isArtifact() ||
+      step.program.precision != Precision::BF16)
+    return true;
+  memory = softwareMemory(options, step.cluster, report.pipeline);
+  return memory.has_value();
+}
+
 int tessera::runSimulate(const DriverOptions &options) {
   Expected<simulate::Cluster> cluster =
       simulate::readCluster(options.simulate.cluster);
@@ -62,11 +75,14 @@ int tessera::runSimulate(const DriverOptions &options) {
       *metadata, report, *cluster,
       keepsSpans ? SimulatedStep::Spans::Kept : SimulatedStep::Spans::Dropped);
   std::optional<MeasuredStep> measured;
+  std::optional<SoftwareMemory> memory;
   if (!step ||
-      !readMeasured(options.simulate.measured, step->program, measured))
+      !readMeasured(options.simulate.measured, step->program, measured) ||
+      !findSoftwareMemory(options, *step, report, memory))
     return 1;
   Prediction prediction{step->program, step->cluster, step->times,
-                        measured ? &*measured : nullptr};
+                        measured ? &*measured : nullptr,
+                        memory ? &*memory : nullptr};
   if (!writeTrace(prediction, options.trace) ||
       !writePage(options.html, "simulate", report.headline(),
                  prediction.json()))

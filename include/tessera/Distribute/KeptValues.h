@@ -23,7 +23,12 @@ struct Repetition {
   llvm::DenseMap<llvm::StringRef, Kind> layers; ///< By name.
 };
 
-/// Names of the layers ("h.3") that locations name, in program order.
+/// The layer of an op ("h.3"); "" if it is in none. A conversion belongs to the
+/// layer that reads its result: sequence parallel layers gather what the last
+/// one hands to them.
+llvm::StringRef layerOf(mlir::Operation *op);
+
+/// Names of the layers that locations name, in program order.
 llvm::SmallVector<llvm::StringRef> layersOf(mlir::func::FuncOp func);
 
 /// The values of the forward program that are computed again in backward.

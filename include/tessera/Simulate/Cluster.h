@@ -11,6 +11,7 @@
 #include "llvm/Support/Error.h"
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -108,6 +109,15 @@ struct KernelScale {
   double update = 1; ///< Of the optimizer.
 };
 
+/// Bytes of what a software keeps in memory that runs op by op.
+struct KeptBytes {
+  /// Of a parameter: as products read it, its gradient, and what only the
+  /// optimizer reads (a copy in f32, moments).
+  double weight = 0, gradient = 0, optimizer = 0;
+  double activation = 0; ///< Of an element that backward reads, but for losses.
+  double mask = 0;       ///< Of an element of dropout; 0: it keeps no masks.
+};
+
 /// How the software that runs there moves data, where it is not Tessera.
 struct Software {
   /// Collectives over different axes, and messages to and from each rank, run
@@ -135,6 +145,7 @@ struct Software {
   std::map<std::string, double> communicationScale;
   /// Bytes that its kernels move, of those that Tessera's move.
   KernelScale kernelScale;
+  std::optional<KeptBytes> memory; ///< Of programs in bf16; none: not known.
   /// Each rank of this axis sends its part of a message, and the receivers
   /// gather the parts; "": each sends all of it.
   std::string scattersMessagesOver;

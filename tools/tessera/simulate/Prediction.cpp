@@ -66,6 +66,8 @@ std::string Prediction::text(size_t width) const {
                   bytesText(program.bytesPerRank),
                   bytesText(static_cast<int64_t>(cluster.device.memoryBytes)),
                   fits() ? "" : "; it does not fit");
+  if (softwareMemory)
+    text += "\n" + softwareMemory->text(width);
   text += "\nwhat a device does with the time of a step\n";
   text += stageTable(*this, width);
   return measured ? text + comparison(width) : text;
@@ -132,6 +134,8 @@ json::Value Prediction::json() const {
                    {"stages", std::move(stages)}};
   if (measured)
     all["measured"] = measured->json(program);
+  if (softwareMemory)
+    all["software_memory"] = softwareMemory->json();
   return all;
 }
 

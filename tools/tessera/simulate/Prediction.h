@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_SIMULATE_PREDICTION_H
 
 #include "tools/tessera/simulate/MeasuredStep.h"
+#include "tools/tessera/simulate/SoftwareMemory.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera {
@@ -13,6 +14,8 @@ struct Prediction {
   const simulate::Cluster &cluster;
   const simulate::StepTimes &times;
   const MeasuredStep *measured = nullptr; ///< To compare with, if any.
+  /// As the cluster's own software would use it, if that is not Tessera.
+  const SoftwareMemory *softwareMemory = nullptr;
 
   double tokensPerSecond() const;
   /// Flops per second of a device, of work that is not done again.

@@ -1,0 +1,58 @@
+//===- SoftwareMemory.h - memory as a cluster's software uses it -*- C++
+//-*-===//
+// Applies the facts of [software.memory] of a file of clusters to the typed
+// program, value by value: what backward reads of forward, and parameters.
+// Temporaries are not counted. docs/Simulation.md says how.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_SIMULATE_SOFTWAREMEMORY_H
+#define TESSERA_TOOLS_TESSERA_SIMULATE_SOFTWAREMEMORY_H
+
+#include "tessera/Distribute/SavedTensors.h"
+#include "tessera/Simulate/Cluster.h"
+#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/report/PipelineReport.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+
+namespace tessera {
+
+/// Bytes of a rank by kind.
+struct MemoryKinds {
+  double weights = 0, gradients = 0, optimizer = 0, activations = 0;
+  double total() const { return weights + gradients + optimizer + activations; }
+  llvm::json::Object json() const;
+};
+
+/// Of a rank of one stage, when it needs most; `layers` is the part of it that
+/// the model's layers need, without embedding, head and loss.
+struct StageMemory {
+  MemoryKinds all, layers;
+};
+
+/// Equal tensors of equal layers that one micro-batch saves.
+struct SavedGroup {
+  std::string kind, op, place;
+  std::set<int64_t> layers;
+  int64_t stage = 0, count = 0;
+  double bytes = 0; ///< Of all of them.
+};
+
+struct SoftwareMemory {
+  std::vector<StageMemory> stages;
+  std::vector<SavedGroup> saved;
+
+  size_t largest() const; ///< The stage that needs most.
+  std::string text(size_t width) const;
+  llvm::json::Object json() const;
+};
+
+/// Of the training step that `options` ask for, on a cluster that has such
+/// facts. Without `pipeline` all ranks are alike. Prints errors.
+std::optional<SoftwareMemory>
+softwareMemory(DriverOptions options, const simulate::Cluster &cluster,
+               const std::optional<PipelineReport> &pipeline);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_SIMULATE_SOFTWAREMEMORY_H
