@@ -1,7 +1,7 @@
 """What a cluster's software keeps, from `tessera simulate --json` with [software.memory] of clusters/selene-2022.toml.
 
 usage: software_memory.py CLUSTER FOLDER
-Korthikanti et al. 2022, equations 1 to 4: a layer keeps sbh (10 + 24/t + 5as/ht) bytes of a micro-batch with tensor
+Korthikanti et al. 2022, sections 4 and 5: a layer keeps sbh (10 + 24/t + 5as/ht) bytes of a micro-batch with tensor
 parallelism alone, sbh/t (34 + 5as/h) with sequence parallelism, without the last term if scores are computed again, and
 2sbh if all is. Section 4.3: the embedding's dropout, the input of the last norm, that of the head, logits in f32.
 """
@@ -25,7 +25,7 @@ def memory(*flags, mesh=f"tp={T}", batch=B, cluster=CLUSTER, **config):
         json.dump({**CONFIG, **config}, file)
     command = ["tessera", "simulate", FOLDER, "--device", "cuda", "--precision", "bf16", "--no-evaluation", "--json",
                "--mesh", mesh, "--batch", str(batch), "--cluster", cluster, *flags]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["software_memory"]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)["software_memory"]
 
 
 def of_layers(*flags, **options):
