@@ -1,4 +1,4 @@
-//===- SoftwareMemory.cpp - memory as a cluster's software uses it --------===//
+//===- SoftwareMemory.cpp - what other software keeps ---------------------===//
 
 #include "tools/tessera/simulate/SoftwareMemory.h"
 #include "tessera/Dialect/NN/NNProgram.h"

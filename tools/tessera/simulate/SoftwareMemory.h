@@ -1,5 +1,4 @@
-//===- SoftwareMemory.h - memory as a cluster's software uses it -*- C++
-//-*-===//
+//===- SoftwareMemory.h - what other software keeps -------------*- C++ -*-===//
 // Applies the facts of [software.memory] of a file of clusters to the typed
 // program, value by value: what backward reads of forward, and parameters.
 // Temporaries are not counted. docs/Simulation.md says how.
