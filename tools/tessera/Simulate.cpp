@@ -47,16 +47,15 @@ static bool readMeasured(const std::string &path,
   return true;
 }
 
-/// Nothing where the cluster's file does not say it, or where it is a fact of
-/// other programs: of an artifact only the lowered one is known. False after an
-/// error that has been printed.
+/// Nothing where the cluster's file says nothing of it. False after an error
+/// that has been printed.
 static bool findSoftwareMemory(const DriverOptions &options,
                                const SimulatedStep &step, const Report &report,
                                std::optional<SoftwareMemory> &memory) {
-  if (!step.cluster.software.memory || options.isArtifact() ||
-      step.program.precision != Precision::BF16)
+  if (!step.cluster.software.memory)
     return true;
-  memory = softwareMemory(options, step.cluster, report.pipeline);
+  memory = softwareMemory(options, step.program.precision, step.cluster,
+                          report.pipeline);
   return memory.has_value();
 }
 

@@ -1,6 +1,7 @@
 //===- SoftwareMemory.cpp - what other software keeps ---------------------===//
 
 #include "tools/tessera/simulate/SoftwareMemory.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/KeptValues.h"
 #include "tessera/Import/Import.h"
@@ -24,6 +25,7 @@ namespace {
 struct StepTensors {
   std::vector<SavedTensor> saved;
   std::vector<HeldParameter> parameters;
+  bool hasExperts = false;
 };
 
 /// Of one micro-batch in a chunk of the pipeline.
@@ -98,7 +100,9 @@ static std::optional<StepTensors> readStep(const DriverOptions &options) {
   auto step = nn::findProgram(**module, "step");
   if (failed(step))
     return std::nullopt;
-  return StepTensors{savedTensors(*step), heldParameters(*step)};
+  StepTensors tensors{savedTensors(*step), heldParameters(*step)};
+  step->walk([&](nn::TopKOp) { tensors.hasExperts = true; });
+  return tensors;
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,22 +221,15 @@ static void addActivations(SoftwareMemory &memory,
   }
 }
 
-std::optional<SoftwareMemory>
-tessera::softwareMemory(DriverOptions options, const simulate::Cluster &cluster,
-                        const std::optional<PipelineReport> &pipeline) {
-  if (options.plan.memory.recompute == Recompute::Auto &&
-      !chooseRecompute(options))
-    return std::nullopt;
-  std::optional<StepTensors> step = readStep(options);
-  if (!step)
-    return std::nullopt;
+static SoftwareMemory memoryOf(const StepTensors &step,
+                               const Accounting &accounting,
+                               const std::optional<PipelineReport> &pipeline) {
   SoftwareMemory memory;
   memory.stages.resize(pipeline ? pipeline->schedule.shape.stages : 1);
   std::vector<ChunkBytes> chunks(pipeline ? pipeline->schedule.shape.chunks()
                                           : 1);
-  Accounting accounting(cluster, options);
-  addParameters(memory, accounting, step->parameters);
-  for (const SavedTensor &tensor : step->saved) {
+  addParameters(memory, accounting, step.parameters);
+  for (const SavedTensor &tensor : step.saved) {
     double bytes = accounting.bytesOf(tensor);
     if (bytes == 0)
       continue;
@@ -243,6 +240,32 @@ tessera::softwareMemory(DriverOptions options, const simulate::Cluster &cluster,
   }
   addActivations(memory, pipeline, chunks);
   return memory;
+}
+
+static SoftwareMemory unknownMemory(const char *why) {
+  SoftwareMemory memory;
+  memory.unknown = why;
+  return memory;
+}
+
+std::optional<SoftwareMemory>
+tessera::softwareMemory(DriverOptions options, Precision precision,
+                        const simulate::Cluster &cluster,
+                        const std::optional<PipelineReport> &pipeline) {
+  if (options.isArtifact())
+    return unknownMemory("an artifact has no typed program; give its model");
+  if (precision != Precision::BF16)
+    return unknownMemory("the facts are those of programs in bf16");
+  if (options.plan.memory.recompute == Recompute::Auto &&
+      !chooseRecompute(options))
+    return std::nullopt;
+  std::optional<StepTensors> step = readStep(options);
+  if (!step)
+    return std::nullopt;
+  // The typed program has a row for each expert and token.
+  if (step->hasExperts)
+    return unknownMemory("how it stores rows of experts is not described");
+  return memoryOf(*step, Accounting(cluster, options), pipeline);
 }
 
 //===----------------------------------------------------------------------===//
@@ -258,6 +281,8 @@ size_t SoftwareMemory::largest() const {
 }
 
 std::string SoftwareMemory::text(size_t width) const {
+  if (!unknown.empty())
+    return "memory as this software keeps it: not known, " + unknown + "\n";
   const StageMemory &most = stages[largest()];
   auto bytes = [](double count) {
     return bytesText(static_cast<int64_t>(count));
@@ -285,6 +310,8 @@ json::Object MemoryKinds::json() const {
 }
 
 json::Object SoftwareMemory::json() const {
+  if (!unknown.empty())
+    return json::Object{{"unknown", unknown}};
   json::Array list, groups;
   for (const StageMemory &stage : stages)
     list.push_back(json::Object{{"by_kind", stage.all.json()},

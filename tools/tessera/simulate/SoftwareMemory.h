@@ -40,16 +40,18 @@ struct SavedGroup {
 struct SoftwareMemory {
   std::vector<StageMemory> stages;
   std::vector<SavedGroup> saved;
+  std::string unknown; ///< Why there is nothing of this; "": there is.
 
   size_t largest() const; ///< The stage that needs most.
   std::string text(size_t width) const;
   llvm::json::Object json() const;
 };
 
-/// Of the training step that `options` ask for, on a cluster that has such
-/// facts. Without `pipeline` all ranks are alike. Prints errors.
+/// Of the training step that `options` ask for, in `precision`, on a cluster
+/// that has such facts. Without `pipeline` all ranks are alike. Prints errors.
 std::optional<SoftwareMemory>
-softwareMemory(DriverOptions options, const simulate::Cluster &cluster,
+softwareMemory(DriverOptions options, Precision precision,
+               const simulate::Cluster &cluster,
                const std::optional<PipelineReport> &pipeline);
 
 } // namespace tessera
