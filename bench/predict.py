@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares the steps that tessera simulate predicts for this machine with measured ones.
 
-usage: predict.py --cluster FILE [--bin FOLDER] [--rounds N] [--steps N] [--quiet SHARE] [--tries N] [--only TEXT]
+usage: predict.py [--cluster FILE] [--bin FOLDER] [--rounds N] [--steps N] [--quiet SHARE] [--tries N] [--only TEXT]
 
-FILE is what `tessera calibrate` wrote here. Prints a table: predicted, measured (median of all steps after warm-up, the
-programs in turns), error; then the mean error and Spearman's rank correlation, of all programs and of the plans of each
-model. README.md says how to keep the machine quiet.
+FILE is what `tessera calibrate` wrote here. Without it the machine is calibrated before each round, and what is predicted
+is the median of the rounds, so that a machine whose speed changes within minutes has the same speed for both. Prints a
+table: predicted, measured (median of all steps after warm-up, the programs in turns), error; then the mean error and
+Spearman's rank correlation, of all programs and of the plans of each model. README.md says how to keep the machine quiet.
 """
 import argparse
 import json
@@ -54,10 +55,10 @@ MODELS = {
 }
 
 
-def measuring_parser(program, description):
+def measuring_parser(program, description, needs_cluster=True):
     """Options of every script that trains what is predicted for this machine."""
     parser = argparse.ArgumentParser(prog=program, description=description)
-    parser.add_argument("--cluster", type=pathlib.Path, required=True, help="what tessera calibrate wrote here")
+    parser.add_argument("--cluster", type=pathlib.Path, required=needs_cluster, help="what tessera calibrate wrote here")
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build/bin", help="folder of the built programs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5, help="of a round, after one that does not count")
@@ -69,7 +70,7 @@ def measuring_parser(program, description):
 
 
 def parse():
-    parser = measuring_parser("bench/predict.py", __doc__.splitlines()[0])
+    parser = measuring_parser("bench/predict.py", __doc__.splitlines()[0], needs_cluster=False)
     parser.add_argument("--only", default="", help="the programs whose row has this text")
     return parser.parse_args()
 
@@ -109,16 +110,21 @@ class Program:
         path = folder / f"{model}.json"
         path.write_text(json.dumps(config))
         self.artifact = folder / f"{model} {plan}.tsr".replace("/", "_")
-        run = [options.bin / "tessera"]
-        subprocess.run([*run, "compile", path, *sizes.split(), *plan.split(), "--no-evaluation", "-o", self.artifact],
-                       check=True, stdout=subprocess.DEVNULL)
-        text = subprocess.run([*run, "simulate", self.artifact, "--cluster", options.cluster, "--json"], check=True,
-                              capture_output=True, text=True).stdout
-        self.predicted = json.loads(text)["step_seconds"]
-        self.seconds = []
+        subprocess.run([options.bin / "tessera", "compile", path, *sizes.split(), *plan.split(), "--no-evaluation", "-o",
+                        self.artifact], check=True, stdout=subprocess.DEVNULL)
+        self.predictions, self.seconds = [], []
+
+    def predict(self, options, cluster):
+        text = subprocess.run([options.bin / "tessera", "simulate", self.artifact, "--cluster", cluster, "--json"],
+                              check=True, capture_output=True, text=True).stdout
+        self.predictions.append(json.loads(text)["step_seconds"])
 
     def measure(self, options):
         self.seconds += train(options, self.artifact)
+
+    @property
+    def predicted(self):
+        return statistics.median(self.predictions)
 
     @property
     def measured(self):
@@ -144,6 +150,13 @@ def summary(programs):
     return lines
 
 
+def calibrate(options, folder):
+    """What describes the machine now."""
+    cluster = folder / "machine.toml"
+    subprocess.run([options.bin / "tessera", "calibrate", "-o", cluster], check=True, capture_output=True)
+    return cluster
+
+
 def main():
     options = parse()
     with tempfile.TemporaryDirectory() as name:
@@ -151,7 +164,9 @@ def main():
         programs = [Program(options, model, plan, folder) for model, (_, _, plans) in MODELS.items() for plan in plans
                     if options.only in f"{model} {plan}"]
         for _ in range(options.rounds):
+            cluster = options.cluster or calibrate(options, folder)
             for program in programs:
+                program.predict(options, cluster)
                 program.measure(options)
     print("| model | options | predicted, ms | measured, ms | least, ms | error |")
     print("|---|---|---:|---:|---:|---:|")

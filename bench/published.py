@@ -207,25 +207,45 @@ def zero_bubble():
                       fitted=(row["model"], kind, count) in (("1.5B", "f1b1", 64),), unit="samples/s per GPU")
 
 
+def megatron_core_run(row, microbatch, virtual):
+    tp, pp, dp, gpus, batch = (int(row[key]) for key in ("tp", "pp", "dp", "gpus", "batch"))
+    flags = ["--mesh", mesh(tp, pp, dp), "--zero", "1"] + sizes(batch, dp, microbatch)
+    if tp > 1:
+        flags.append("--sequence-parallel")
+    if virtual > 1:
+        flags += ["--virtual-stages", str(virtual)] + chunks(int(row["layers"]), pp, virtual)
+    work = flops(row, 4096, batch, 131072, recomputes=False)
+    return Run(row["params_b"] + "B", gpt(row, 4096, 131072), "dgx-h100", flags, float(row["tflops_gpu"]),
+               lambda out: work / out["step_seconds"] / gpus / 1e12, fitted=row["params_b"] == "7.1", chosen=True)
+
+
 def megatron_core():
     """Its micro-batch sizes and virtual stages are not published; see MEGATRON_CORE."""
     for row in table("megatron_core_h100_weak_scaling"):
-        tp, pp, dp, gpus, batch = (int(row[key]) for key in ("tp", "pp", "dp", "gpus", "batch"))
-        microbatch, virtual = MEGATRON_CORE[row["params_b"]]
-        flags = ["--mesh", mesh(tp, pp, dp), "--zero", "1"] + sizes(batch, dp, microbatch)
-        if tp > 1:
-            flags.append("--sequence-parallel")
-        if virtual > 1:
-            flags += ["--virtual-stages", str(virtual)] + chunks(int(row["layers"]), pp, virtual)
-        work = flops(row, 4096, batch, 131072, recomputes=False)
-        yield Run(row["params_b"] + "B", gpt(row, 4096, 131072), "dgx-h100", flags, float(row["tflops_gpu"]),
-                  lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 1e12,
-                  fitted=row["params_b"] == "7.1", chosen=True)
+        yield megatron_core_run(row, *MEGATRON_CORE.get(row["params_b"]) or fastest_megatron_core(row))
 
 
-# Sequences of a micro-batch and virtual stages: of 1, 2 and 4, and of those that divide the layers, what is fastest in the
-# simulator and fits.
+# Sequences of a micro-batch and virtual stages that fastest_megatron_core finds, which takes minutes.
 MEGATRON_CORE = {"1.7": (4, 1), "7.1": (4, 1), "16": (4, 1), "119": (2, 23), "314": (1, 12)}
+
+
+def fastest_megatron_core(row, tessera=f"{ROOT}/build/bin/tessera"):
+    """Of 1, 2 and 4 sequences, and of the virtual stages that divide the layers, what is fastest in the simulator and
+    fits."""
+    pp, share = int(row["pp"]), int(row["batch"]) // int(row["dp"])
+    layers = int(row["layers"]) // pp  # of a stage
+    best = {}
+    for microbatch in (1, 2, 4):
+        for virtual in range(1, layers + 1 if pp > 1 else 2):
+            # Interleaved stages need multiples of pp micro-batches.
+            if share % microbatch or layers % virtual or (virtual > 1 and share // microbatch % pp):
+                continue
+            out = megatron_core_run(row, microbatch, virtual).simulate(tessera, f"{ROOT}/clusters/dgx-h100.toml")
+            if out["fits"]:
+                best[out["step_seconds"]] = (microbatch, virtual)
+    if not best:
+        raise SystemExit(f"published: no micro-batch of {row['params_b']}B fits")
+    return best[min(best)]
 
 
 def llama3():
