@@ -1,20 +1,43 @@
-//===- WriteCluster.cpp - a measured CPU as a file of TOML ----------------===//
+//===- WriteCluster.cpp - a measured machine as a file of TOML ------------===//
 // What tessera calibrate writes; ReadCluster.cpp reads the same keys.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Simulate/Cluster.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cstdlib>
 
 using namespace tessera;
 using namespace tessera::simulate;
 
-/// "4096", "1.25e+09".
+/// Of at least four digits, and as many as it takes to read the same number.
+static std::string exact(double value) {
+  std::string text;
+  for (int digits = 4; digits <= 17; ++digits) {
+    text = llvm::formatv("{0}", llvm::format("%.*g", digits, value));
+    if (std::strtod(text.c_str(), nullptr) == value)
+      break;
+  }
+  return text;
+}
+
+/// "4096", "1.25e+09": what was measured is not known more exactly.
 static std::string number(double value) {
   return llvm::formatv("{0}", llvm::format("%.4g", value));
 }
 
+using NumberText = std::string (*)(double);
+
+static std::string quoted(const std::string &text) {
+  std::string result = "\"";
+  for (char c : text)
+    result +=
+        (c == '"' || c == '\\') ? std::string("\\") + c : std::string(1, c);
+  return result + "\"";
+}
+
 /// Nothing without points.
-static std::string lines(const char *key, const SizeCurve &curve) {
+static std::string lines(const char *key, const SizeCurve &curve,
+                         NumberText number = ::number) {
   std::string text;
   for (auto [bytes, value] : curve.points)
     text += "  [" + llvm::formatv("{0:f0}", bytes).str() + ", " +
@@ -30,9 +53,32 @@ static std::string lines(const char *key, const ShapeRates &rates) {
   return text.empty() ? "" : std::string(key) + " = [\n" + text + "]\n";
 }
 
-static std::string line(const char *key, double value) {
+static std::string line(const char *key, double value,
+                        NumberText number = ::number) {
   return std::string(key) + " = " + number(value) + "\n";
 }
+
+/// Nothing of what the reader assumes anyway.
+static std::string lineUnless(double otherwise, const char *key, double value) {
+  return value == otherwise ? "" : line(key, value, exact);
+}
+
+static std::string linkText(const Link &link, NumberText number) {
+  return line("bandwidth", link.bandwidth, number) +
+         line("latency_seconds", link.latency, number) +
+         line("gather_efficiency", link.gatherEfficiency, number) +
+         line("exchange_efficiency", link.exchangeEfficiency, number) +
+         lines("collective_bandwidth", link.collectives, number);
+}
+
+static std::string nodesText(const Cluster &cluster) {
+  return "\n[nodes]\ncount = " + std::to_string(cluster.nodes) + "\n" +
+         lineUnless(0, "power_watts", cluster.nodePower);
+}
+
+//===----------------------------------------------------------------------===//
+// CPUs
+//===----------------------------------------------------------------------===//
 
 static std::string ratesText(const MeasuredRates &rates) {
   return lines("products", rates.products) +
@@ -55,18 +101,114 @@ static std::string ranksText(int64_t threads, const Device &device) {
   return text;
 }
 
-std::string tessera::simulate::clusterText(const Cluster &cluster) {
-  std::string text =
-      "name = \"" + cluster.name + "\"\nkind = \"" + nameOf(cluster.kind) +
-      "\"\n\n[nodes]\ncount = " + std::to_string(cluster.nodes) +
-      "\ncores = " + std::to_string(cluster.coresPerNode) + "\n" +
-      line("memory_bytes", cluster.nodeMemoryBytes) + "\n[node_link]\n" +
-      line("bandwidth", cluster.node.bandwidth) +
-      line("latency_seconds", cluster.node.latency) +
-      line("gather_efficiency", cluster.node.gatherEfficiency) +
-      line("exchange_efficiency", cluster.node.exchangeEfficiency) +
-      lines("collective_bandwidth", cluster.node.collectives);
+static std::string cpuText(const Cluster &cluster) {
+  std::string text = nodesText(cluster) +
+                     "cores = " + std::to_string(cluster.coresPerNode) + "\n" +
+                     line("memory_bytes", cluster.nodeMemoryBytes) +
+                     "\n[node_link]\n" + linkText(cluster.node, number);
+  if (cluster.network.bandwidth > 0)
+    text += "\n[network]\n" + linkText(cluster.network, number);
   for (const auto &[threads, device] : cluster.byThreads)
     text += ranksText(threads, device);
   return text;
+}
+
+//===----------------------------------------------------------------------===//
+// GPUs
+//===----------------------------------------------------------------------===//
+
+static std::string productsText(Precision precision, const ProductRate &rate) {
+  std::string tiles;
+  for (const Tile &tile : rate.tiles)
+    tiles += (tiles.empty() ? "[" : ", [") + exact(tile.rows) + ", " +
+             exact(tile.columns) + "]";
+  return std::string("\n[device.products.") + nameOf(precision) + "]\n" +
+         line("peak", rate.peak, exact) +
+         line("efficiency", rate.efficiency, exact) +
+         line("half", rate.half, exact) + line("units", rate.units, exact) +
+         "tiles = [" + tiles + "]\n";
+}
+
+static std::string deviceText(const Device &device) {
+  std::string text = "\n[device]\n" +
+                     line("memory_bytes", device.memoryBytes, exact) +
+                     line("memory_bandwidth", device.memoryBandwidth, exact) +
+                     line("memory_efficiency", device.memoryEfficiency, exact) +
+                     line("launch_seconds", device.launch, exact);
+  for (const auto &[precision, rate] : device.products)
+    text += productsText(precision, rate);
+  return text;
+}
+
+static std::string attentionText(const AttentionModel &model) {
+  return std::string("\n[attention]\nscores = ") +
+         (model.isFused ? "\"fused\"\n" : "\"stored\"\n") +
+         line("efficiency", model.efficiency, exact) +
+         lineUnless(0, "forward_bytes_per_score", model.forwardBytes) +
+         lineUnless(0, "backward_bytes_per_score", model.backwardBytes);
+}
+
+static std::string axesLine(const char *key,
+                            const std::set<std::string> &axes) {
+  std::string list;
+  for (const std::string &axis : axes)
+    list += (list.empty() ? "" : ", ") + quoted(axis);
+  return list.empty() ? "" : std::string(key) + " = [" + list + "]\n";
+}
+
+static std::string memoryText(const KeptBytes &bytes) {
+  return "\n[software.memory]\n" + line("weight_bytes", bytes.weight, exact) +
+         line("gradient_bytes", bytes.gradient, exact) +
+         line("optimizer_bytes", bytes.optimizer, exact) +
+         line("activation_bytes", bytes.activation, exact) +
+         line("mask_bytes", bytes.mask, exact);
+}
+
+/// Nothing of Tessera itself.
+static std::string softwareText(const Software &software) {
+  std::string text =
+      std::string(software.hasQueuePerGroup
+                      ? "communication = \"queue per group\"\n"
+                      : "") +
+      (software.buffersMessages ? "messages = \"buffered\"\n" : "") +
+      (software.hasZigzagData ? "zigzag = \"in the data\"\n" : "") +
+      (software.scattersMessagesOver.empty()
+           ? ""
+           : "scatter_messages_over = " +
+                 quoted(software.scattersMessagesOver) + "\n") +
+      axesLine("blocking_axes", software.blockingAxes) +
+      axesLine("overlapped_axes", software.overlappedAxes) +
+      axesLine("sliced_axes", software.slicedAxes) +
+      lineUnless(1, "hidden", software.hidden);
+  std::string scales, kernels = lines("loss", software.kernelScale.loss, exact);
+  for (const auto &[axis, scale] : software.communicationScale)
+    scales += lineUnless(1, axis.c_str(), scale);
+  kernels += lineUnless(1, "update", software.kernelScale.update);
+  return (text.empty() ? "" : "\n[software]\n" + text) +
+         (scales.empty() ? "" : "\n[software.communication_scale]\n" + scales) +
+         (kernels.empty() ? "" : "\n[software.kernel_scale]\n" + kernels) +
+         (software.memory ? memoryText(*software.memory) : "");
+}
+
+static std::string cudaText(const Cluster &cluster) {
+  std::string text =
+      (cluster.architecture.empty()
+           ? ""
+           : "architecture = " + quoted(cluster.architecture) + "\n") +
+      nodesText(cluster) +
+      "devices = " + std::to_string(cluster.devicesPerNode) + "\n" +
+      deviceText(cluster.device) + attentionText(cluster.attention);
+  // One device has no links.
+  if (cluster.node.bandwidth > 0)
+    text += "\n[node_link]\n" + linkText(cluster.node, exact);
+  if (cluster.network.bandwidth > 0)
+    text += "\n[network]\n" + linkText(cluster.network, exact);
+  return text + softwareText(cluster.software);
+}
+
+std::string tessera::simulate::clusterText(const Cluster &cluster) {
+  bool isCpu = cluster.kind == DeviceKind::Cpu;
+  return "name = " + quoted(cluster.name) + "\nkind = \"" +
+         nameOf(cluster.kind) + "\"\n" +
+         (isCpu ? cpuText(cluster) : cudaText(cluster));
 }

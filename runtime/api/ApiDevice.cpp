@@ -17,6 +17,14 @@ static std::string textOf(const DeviceReport &report) {
     entry["without"] = part.without;
     entry["remedy"] = part.remedy;
   }
+  nlohmann::json &devices = tree.root["devices"] = JsonTree::Type::array;
+  for (const DeviceProperties &device : report.devices) {
+    nlohmann::json &entry = devices.emplace_back(JsonTree::Type::object);
+    entry["name"] = device.name;
+    entry["architecture"] = device.architecture;
+    entry["memory_bytes"] = device.memoryBytes;
+    entry["multiprocessors"] = device.multiprocessors;
+  }
   return tree.root.dump();
 }
 

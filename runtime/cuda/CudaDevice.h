@@ -26,6 +26,9 @@ private:
       images; ///< ranks of one GPU share it
 };
 
+/// The GPUs that this process sees.
+std::vector<DeviceProperties> visibleDevices();
+
 } // namespace tessera::cuda
 
 #endif // TESSERA_RUNTIME_CUDA_CUDADEVICE_H

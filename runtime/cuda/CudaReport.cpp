@@ -68,7 +68,8 @@ DeviceReport CudaDevice::report() const {
            attentionPart(),
            {"nccl", ncclVersion(), "--communicator nccl is refused",
             "apt-get install libnccl2"},
-           cudnnPart()}};
+           cudnnPart()},
+          visibleDevices()};
 }
 
 } // namespace tessera::cuda

@@ -78,9 +78,18 @@ struct DevicePart {
   std::string remedy;
 };
 
+/// One of the machine's, as ranks use them.
+struct DeviceProperties {
+  std::string name;         ///< "NVIDIA H200"
+  std::string architecture; ///< "sm_90"
+  int64_t memoryBytes;
+  int64_t multiprocessors;
+};
+
 struct DeviceReport {
   std::string problem; ///< why no session can be made; empty if one can
   std::vector<DevicePart> parts;
+  std::vector<DeviceProperties> devices; ///< empty for the CPU
 };
 
 class Device {

@@ -24,7 +24,7 @@ using DevicePluginEntry = const DevicePlugin *(*)();
 
 /// Changes with what the two sides must agree on.
 constexpr uint64_t deviceLayout() {
-  constexpr uint64_t interface = 3; // raised with Device.h
+  constexpr uint64_t interface = 4; // raised with Device.h
   uint64_t value = interface;
   for (uint64_t part : {uint64_t(TSR_ABI_VERSION), uint64_t(__GXX_ABI_VERSION),
                         sizeof(Rank), sizeof(Metadata), sizeof(TensorInfo),

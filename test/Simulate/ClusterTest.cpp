@@ -240,6 +240,97 @@ TEST(ClusterTest, WritesWhatItReads) {
   EXPECT_EQ(rates.kernels.at(1), 1e10);
 }
 
+/// Every number that a simulation uses of GPUs.
+void expectSame(const Cluster &found, const Cluster &wanted) {
+  EXPECT_EQ(found.name, wanted.name);
+  EXPECT_EQ(found.kind, wanted.kind);
+  EXPECT_EQ(found.architecture, wanted.architecture);
+  EXPECT_EQ(found.nodes, wanted.nodes);
+  EXPECT_EQ(found.devicesPerNode, wanted.devicesPerNode);
+  EXPECT_EQ(found.nodePower, wanted.nodePower);
+  EXPECT_EQ(found.device.memoryBytes, wanted.device.memoryBytes);
+  EXPECT_EQ(found.device.memoryBandwidth, wanted.device.memoryBandwidth);
+  EXPECT_EQ(found.device.memoryEfficiency, wanted.device.memoryEfficiency);
+  EXPECT_EQ(found.device.launch, wanted.device.launch);
+  ASSERT_EQ(found.device.products.size(), wanted.device.products.size());
+  for (const auto &[precision, rate] : wanted.device.products) {
+    const ProductRate &other = found.device.products.at(precision);
+    EXPECT_EQ(other.peak, rate.peak);
+    EXPECT_EQ(other.efficiency, rate.efficiency);
+    EXPECT_EQ(other.half, rate.half);
+    EXPECT_EQ(other.units, rate.units);
+    ASSERT_EQ(other.tiles.size(), rate.tiles.size());
+    for (size_t i = 0; i < rate.tiles.size(); ++i) {
+      EXPECT_EQ(other.tiles[i].rows, rate.tiles[i].rows);
+      EXPECT_EQ(other.tiles[i].columns, rate.tiles[i].columns);
+    }
+  }
+  EXPECT_EQ(found.attention.isFused, wanted.attention.isFused);
+  EXPECT_EQ(found.attention.efficiency, wanted.attention.efficiency);
+  EXPECT_EQ(found.attention.forwardBytes, wanted.attention.forwardBytes);
+  EXPECT_EQ(found.attention.backwardBytes, wanted.attention.backwardBytes);
+}
+
+void expectSame(const Link &found, const Link &wanted) {
+  EXPECT_EQ(found.bandwidth, wanted.bandwidth);
+  EXPECT_EQ(found.latency, wanted.latency);
+  EXPECT_EQ(found.collectives.points, wanted.collectives.points);
+  EXPECT_EQ(found.gatherEfficiency, wanted.gatherEfficiency);
+  EXPECT_EQ(found.exchangeEfficiency, wanted.exchangeEfficiency);
+}
+
+void expectSame(const Software &found, const Software &wanted) {
+  EXPECT_EQ(found.hasQueuePerGroup, wanted.hasQueuePerGroup);
+  EXPECT_EQ(found.buffersMessages, wanted.buffersMessages);
+  EXPECT_EQ(found.blockingAxes, wanted.blockingAxes);
+  EXPECT_EQ(found.overlappedAxes, wanted.overlappedAxes);
+  EXPECT_EQ(found.slicedAxes, wanted.slicedAxes);
+  EXPECT_EQ(found.hasZigzagData, wanted.hasZigzagData);
+  EXPECT_EQ(found.hidden, wanted.hidden);
+  EXPECT_EQ(found.communicationScale, wanted.communicationScale);
+  EXPECT_EQ(found.kernelScale.loss.points, wanted.kernelScale.loss.points);
+  EXPECT_EQ(found.kernelScale.update, wanted.kernelScale.update);
+  EXPECT_EQ(found.scattersMessagesOver, wanted.scattersMessagesOver);
+  ASSERT_EQ(found.memory.has_value(), wanted.memory.has_value());
+  if (!wanted.memory)
+    return;
+  EXPECT_EQ(found.memory->weight, wanted.memory->weight);
+  EXPECT_EQ(found.memory->gradient, wanted.memory->gradient);
+  EXPECT_EQ(found.memory->optimizer, wanted.memory->optimizer);
+  EXPECT_EQ(found.memory->activation, wanted.memory->activation);
+  EXPECT_EQ(found.memory->mask, wanted.memory->mask);
+}
+
+TEST(ClusterTest, WritesGpusAsItReadsThem) {
+  for (const auto &entry :
+       std::filesystem::directory_iterator(CLUSTERS_FOLDER)) {
+    SCOPED_TRACE(entry.path().string());
+    llvm::Expected<Cluster> wanted = readCluster(entry.path().string());
+    ASSERT_TRUE(!!wanted) << llvm::toString(wanted.takeError());
+    Cluster found;
+    ASSERT_EQ(errorOf(clusterText(*wanted), &found), "");
+    expectSame(found, *wanted);
+    expectSame(found.node, wanted->node);
+    expectSame(found.network, wanted->network);
+    expectSame(found.software, wanted->software);
+  }
+}
+
+TEST(ClusterTest, OneGpuNeedsNoLinks) {
+  Cluster written, read;
+  ASSERT_EQ(errorOf(whole, &written), "");
+  written.name = "my \"GPU\"";
+  written.nodes = written.devicesPerNode = 1;
+  written.node = written.network = Link();
+  written.device.launch = 1. / 3;
+  std::string text = clusterText(written);
+  EXPECT_EQ(text.find("link"), std::string::npos) << text;
+  ASSERT_EQ(errorOf(text, &read), "");
+  EXPECT_EQ(read.devices(), 1);
+  expectSame(read, written);
+  expectSame(read.software, written.software);
+}
+
 TEST(ClusterTest, ErrorsOfCpus) {
   EXPECT_EQ(errorOf(cpuWith("\"cpu\"", "\"tpu\"")),
             "1:8: 'kind' must be one of 'cpu', 'cuda'");

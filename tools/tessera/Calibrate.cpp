@@ -1,10 +1,10 @@
 //===- Calibrate.cpp - tessera calibrate ----------------------------------===//
 
 #include "tessera/Options/Counted.h"
-#include "tessera/Target/OutputFile.h"
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/calibrate/CalibrateGpus.h"
 #include "tools/tessera/calibrate/FitRates.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/calibrate/WriteMachine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -52,6 +52,8 @@ static bool measureAll(const DriverOptions &options, int64_t cores,
 }
 
 int tessera::runCalibrate(const DriverOptions &options) {
+  if (options.calibrate.device == DeviceKind::Cuda)
+    return calibrateGpus(options);
   auto cores =
       static_cast<int64_t>(hardware_concurrency().compute_thread_count());
   std::vector<MeasuredProgram> computing, communicating;
@@ -65,15 +67,7 @@ int tessera::runCalibrate(const DriverOptions &options) {
                             static_cast<double>(sysconf(_SC_PAGESIZE));
   cluster.byThreads = fitDevices(computing);
   cluster.node = fitLink(communicating);
-  std::string path = options.output.empty() ? "machine.toml" : options.output;
-  std::string text = "# Measured by tessera calibrate (docs/Simulation.md).\n" +
-                     simulate::clusterText(cluster);
-  if (path == "-") {
-    outs() << text;
-    return 0;
-  }
-  if (std::error_code error = writeOutput(path, {text}))
-    return printError("cannot write '" + path + "': " + error.message());
-  outs() << "wrote " << path << ": " << cluster.name << "\n";
-  return 0;
+  return writeMachine(options,
+                      "# Measured by tessera calibrate (docs/Simulation.md).\n",
+                      cluster);
 }

@@ -180,7 +180,8 @@ struct Cluster {
 /// there.
 llvm::Expected<Cluster> readCluster(const std::string &path);
 
-/// A measured CPU as a file that readCluster reads.
+/// A file that readCluster reads as this cluster; what was measured of CPUs is
+/// rounded to four digits.
 std::string clusterText(const Cluster &cluster);
 
 } // namespace tessera::simulate

@@ -549,8 +549,10 @@ tsr_status tsr_generator_place_source(tsr_generator *generator, int64_t text,
 /* ---- devices ----------------------------------------------------------- */
 /* What the machine has for a device, as JSON: "usable", "problem" (empty if
  * usable), "parts" (list of "what", "version", "without", "remedy"; an empty
- * version: not found). Valid until the thread's next call. Errors as of
- * tsr_session_create: a missing plug-in is TSR_NOT_FOUND. */
+ * version: not found), "devices" (list of "name", "architecture",
+ * "memory_bytes", "multiprocessors"; empty for the CPU). Valid until the
+ * thread's next call. Errors as of tsr_session_create: a missing plug-in is
+ * TSR_NOT_FOUND. */
 tsr_status tsr_device_report(const char *device, const char **out_json);
 
 /* ---- checkpoints: directories with safetensors, global tensors --------- */

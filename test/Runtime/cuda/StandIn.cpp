@@ -23,6 +23,8 @@ std::mutex mutex;
 std::map<CUstream_st *, std::shared_ptr<CUstream_st>> streams;
 std::map<const char *, size_t> pinned; ///< with its bytes
 
+size_t memoryBytes() { return size_t(1) << (standInIsIdle() ? 38 : 34); }
+
 bool isPinned(const char *memory) {
   std::lock_guard<std::mutex> lock(mutex);
   auto behind = pinned.upper_bound(memory);
@@ -76,6 +78,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
   properties->uuid.bytes[0] = static_cast<char>(device + 1);
   std::strcpy(properties->name, "stand-in");
+  properties->major = standInMajor;
+  properties->minor = 0;
+  properties->multiProcessorCount = 132;
+  properties->totalGlobalMem = memoryBytes();
   return cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
@@ -90,7 +96,7 @@ const char *cudaGetErrorString(cudaError_t) { return "stand-in error"; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
-  *available = *total = size_t(1) << (standInIsIdle() ? 38 : 34);
+  *available = *total = memoryBytes();
   return cudaSuccess;
 }
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
@@ -186,8 +192,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     stream->push([flag] { flag->wait(); });
   return cudaSuccess;
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
   *event = new CUevent_st;
+  (*event)->isTimed = !(flags & cudaEventDisableTiming);
   return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -200,6 +207,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return cudaSuccess;
   auto flag = std::make_shared<Flag>();
   event->latest = flag;
+  if (standInIsIdle() && event->isTimed)
+    flag->set(); // an idle GPU is done when it is asked
   stream->push([flag] { flag->set(); });
   return cudaSuccess;
 }

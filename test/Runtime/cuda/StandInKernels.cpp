@@ -6,6 +6,7 @@
 #include "runtime/cuda/Check.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/ScatterAdd.h"
+#include "runtime/cuda/collectives/Collectives.h"
 #include "runtime/cuda/collectives/ReduceElement.h"
 #include "test/Runtime/cuda/StandInStream.h"
 
@@ -56,6 +57,8 @@ cudaError_t reduce(const Reduction &what, cudaStream_t stream) {
   return cudaSuccess;
 }
 
-DeviceReport CudaDevice::report() const { return {}; }
+DeviceReport CudaDevice::report() const {
+  return {"", {{"nccl", ncclVersion(), "", ""}}, visibleDevices()};
+}
 
 } // namespace tessera::cuda

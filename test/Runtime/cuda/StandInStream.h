@@ -53,6 +53,7 @@ struct CUstream_st;
 struct CUevent_st {
   std::shared_ptr<Flag> latest;
   CUstream_st *capture = nullptr; ///< the stream whose capture recorded it
+  bool isTimed = false;
 };
 
 struct CUstream_st {

@@ -58,7 +58,9 @@ TEST(DeviceChoice, NcclIsRefusedOnTheCpu) {
 TEST(DeviceChoice, CpuNeedsNothing) {
   const char *text = nullptr;
   ASSERT_EQ(tsr_device_report("cpu", &text), TSR_OK);
-  EXPECT_TRUE(nlohmann::json::parse(text)["usable"].get<bool>());
+  nlohmann::json report = nlohmann::json::parse(text);
+  EXPECT_TRUE(report["usable"].get<bool>());
+  EXPECT_TRUE(report.at("devices").empty());
   EXPECT_EQ(create("cpu", "cpu"), TSR_OK);
   Training training(1, 1);
   EXPECT_STREQ(tsr_session_device(training.session), "cpu");
@@ -76,6 +78,7 @@ TEST(DeviceChoice, CudaWithoutAGpuSaysWhatIsMissing) {
   nlohmann::json report = nlohmann::json::parse(text);
   EXPECT_FALSE(report["usable"].get<bool>());
   EXPECT_NE(report["problem"], "");
+  EXPECT_TRUE(report.at("devices").empty());
   EXPECT_EQ(report["parts"][2]["what"], "cuda toolkit");
   EXPECT_NE(report["parts"][2]["version"], "");
 #else

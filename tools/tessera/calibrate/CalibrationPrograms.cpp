@@ -7,19 +7,8 @@
 using namespace tessera;
 namespace json = llvm::json;
 
-namespace {
-
-enum class Family { Gpt2, Bert, Llama, Mixtral };
-
-struct ModelSize {
-  Family family;
-  int64_t hidden, inner, heads, vocabulary, sequence;
-  int64_t batch;       ///< Sequences of a rank.
-  int64_t layers = 1;  ///< As many as stages, to be split.
-  int64_t experts = 4; ///< Of Mixtral.
-};
-
-} // namespace
+using Family = CalibrationFamily;
+using ModelSize = CalibrationModel;
 
 static json::Object gpt2Config(const ModelSize &size) {
   return json::Object{{"model_type", "gpt2"},   {"n_positions", size.sequence},
@@ -60,8 +49,9 @@ static std::string configOf(const ModelSize &size) {
   return llvm::formatv("{0}", json::Value(std::move(config)));
 }
 
-static CalibrationProgram programOf(const ModelSize &size, Precision precision,
-                                    MeshAxis axis, int64_t ranks) {
+CalibrationProgram tessera::programOf(const ModelSize &size,
+                                      Precision precision, MeshAxis axis,
+                                      int64_t ranks) {
   CalibrationProgram program;
   program.config = configOf(size);
   PlanOptions &plan = program.plan;

@@ -14,10 +14,27 @@ namespace tessera {
 struct CalibrationProgram {
   std::string config; ///< A config.json.
   PlanOptions plan;
+  std::string communicator; ///< "": the default.
   /// Whether its collectives and messages are measured, rather than its other
   /// calls.
   bool isForLink = false;
 };
+
+enum class CalibrationFamily { Gpt2, Bert, Llama, Mixtral };
+
+/// A model whose training step is timed.
+struct CalibrationModel {
+  CalibrationFamily family;
+  int64_t hidden, inner, heads, vocabulary, sequence;
+  int64_t batch;       ///< Sequences of a rank.
+  int64_t layers = 1;  ///< As many as stages, to be split.
+  int64_t experts = 4; ///< Of Mixtral.
+};
+
+/// With so many ranks of one axis; transfers do not overlap with computation,
+/// so that they are timed alone.
+CalibrationProgram programOf(const CalibrationModel &size, Precision precision,
+                             MeshAxis axis, int64_t ranks);
 
 /// Ranks of the programs that are for the link.
 constexpr int64_t kLinkRanks = 2;

@@ -27,6 +27,7 @@ static bool openProgram(const CalibrationProgram &program,
   options.command = Command::Calibrate;
   options.model = config.path.str().str();
   options.plan = program.plan;
+  options.communicator = program.communicator;
   return artifact.open(options);
 }
 

@@ -521,9 +521,11 @@ void DeclaredOptions::addSimulate(CLI::App *sub) {
 
 void DeclaredOptions::addCalibrate(CLI::App *sub) {
   beginGroup(sub, "Calibration", "--name 'two sockets' --quick");
+  declare(sub, "--device", FlagCheck::Any, options.calibrate.device,
+          "What to measure: the CPUs of this machine or its GPUs");
   sub->add_option("--name", options.calibrate.name,
                   "What the machine is called (default: its processor and "
-                  "cores)")
+                  "cores, or its GPUs)")
       ->type_name("NAME");
   sub->add_flag("--quick", options.calibrate.isQuick,
                 "Few sizes, within seconds: a first look, not for plans");

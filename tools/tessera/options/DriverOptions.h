@@ -73,6 +73,7 @@ struct SimulateOptions {
 
 /// Of tessera calibrate.
 struct CalibrateOptions {
+  DeviceKind device = DeviceKind::Cpu; ///< What is measured.
   std::string name;     ///< Of the machine; "": what the system says.
   bool isQuick = false; ///< Few sizes, in a second or two.
 };

@@ -36,5 +36,12 @@ DeviceReport tessera::readDeviceReport(DeviceKind device) {
         report.parts.push_back({textOf(*part, "what"), textOf(*part, "version"),
                                 textOf(*part, "without"),
                                 textOf(*part, "remedy")});
+  if (const json::Array *devices = root->getArray("devices"))
+    for (const json::Value &value : *devices)
+      if (const json::Object *device = value.getAsObject())
+        report.devices.push_back(
+            {textOf(*device, "name"), textOf(*device, "architecture"),
+             device->getInteger("memory_bytes").value_or(0),
+             device->getInteger("multiprocessors").value_or(0)});
   return report;
 }

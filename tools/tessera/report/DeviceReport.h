@@ -14,9 +14,14 @@ struct DeviceReport {
   struct Part {
     std::string what, version, without, remedy;
   };
+  struct Device {
+    std::string name, architecture;
+    int64_t memoryBytes = 0, multiprocessors = 0;
+  };
   bool hasPlugin = false;
   std::string problem; ///< Why nothing can run there; "": it can.
   std::vector<Part> parts;
+  std::vector<Device> devices; ///< That this process sees; none of a CPU.
 };
 
 DeviceReport readDeviceReport(DeviceKind device);

@@ -1,0 +1,28 @@
+//===- FitGpu.h - a cluster of GPUs from timed calls ------------*- C++ -*-===//
+// The numbers of the cluster are those with which the costs of lib/Simulate are
+// nearest to the measured times: by least squares of the logarithm of the time,
+// so that small calls count as much as large ones.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_CALIBRATE_FITGPU_H
+#define TESSERA_TOOLS_TESSERA_CALIBRATE_FITGPU_H
+
+#include "tessera/Simulate/Cluster.h"
+#include "tools/tessera/calibrate/GpuMachine.h"
+#include "tools/tessera/calibrate/MeasureProgram.h"
+
+namespace tessera {
+
+struct GpuMeasurements {
+  std::vector<MeasuredProgram> computing;     ///< Of one rank each.
+  std::vector<MeasuredProgram> communicating; ///< Of several GPUs.
+};
+
+/// One node. Its links are left out if it has one GPU. An error says which kind
+/// of call was not timed.
+llvm::Expected<simulate::Cluster> fitGpu(const GpuMachine &machine,
+                                         const GpuMeasurements &measurements);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_CALIBRATE_FITGPU_H
