@@ -4,6 +4,8 @@
 #include "lib/Pipelines/DumpIR.h"
 #include "lib/Pipelines/Reproducer.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Distribute/KeptValues.h"
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Pipelines/FitMemory.h"
 #include "tessera/Pipelines/Pipeline.h"
@@ -45,8 +47,25 @@ static ArrayAttr usedFeatures(Builder &builder, const CpuTarget &target,
   return builder.getStrArrayAttr(used);
 }
 
+/// What is recomputed. `names` are the model's layers as parts of the program
+/// name them, in the order in which the options number them.
+static NamedAttribute recomputeAttr(Builder &builder, const PlanOptions &plan,
+                                    ArrayRef<StringRef> names) {
+  SmallVector<NamedAttribute> again = {
+      builder.getNamedAttr(
+          "mode", builder.getStringAttr(nameOf(plan.memory.recompute))),
+      builder.getNamedAttr(
+          "layers", builder.getI64IntegerAttr(plan.memory.recomputeLayers)),
+      builder.getNamedAttr("names", builder.getStrArrayAttr(names))};
+  if (std::string ranges = plan.memory.layerRecompute.str(); !ranges.empty())
+    again.push_back(
+        builder.getNamedAttr("ranges", builder.getStringAttr(ranges)));
+  return builder.getNamedAttr("recompute", builder.getDictionaryAttr(again));
+}
+
 /// What the user chose, as it will stand in the metadata.
 static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
+                                  ArrayRef<StringRef> layers,
                                   const CpuTarget &target,
                                   EmitError emitError) {
   auto real = [&](StringRef name, double value) {
@@ -76,15 +95,10 @@ static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
                            usedFeatures(builder, target, emitError))};
   if (plan.device.target.isCuda())
     device.push_back(string("arch", plan.device.target.arch));
-  SmallVector<NamedAttribute> again = {
-      string("mode", nameOf(plan.memory.recompute)),
-      integer("layers", plan.memory.recomputeLayers)};
-  if (std::string ranges = plan.memory.layerRecompute.str(); !ranges.empty())
-    again.push_back(string("ranges", ranges));
   return builder.getDictionaryAttr(
       {string("precision", nameOf(plan.precision)),
        string("weights", nameOf(plan.weights)),
-       builder.getNamedAttr("recompute", builder.getDictionaryAttr(again)),
+       recomputeAttr(builder, plan, layers),
        builder.getNamedAttr("optimizer", optimizer),
        builder.getNamedAttr("target", builder.getDictionaryAttr(device))});
 }
@@ -293,6 +307,12 @@ struct CodeTarget {
 };
 } // namespace
 
+/// Of a module that is not distributed yet; of one that does not train, none.
+static SmallVector<StringRef> layersOf(ModuleOp module) {
+  func::FuncOp loss = module.lookupSymbol<func::FuncOp>("loss");
+  return loss ? layersOf(loss) : SmallVector<StringRef>();
+}
+
 /// Runs the passes of `build` after all checks of `given`.
 static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
                                    BuildPipeline build,
@@ -313,7 +333,8 @@ static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
   if (failed(fitMemory(module, plan)))
     return failure();
   Builder builder(module.getContext());
-  module->setAttr(kOptionsAttr, optionsAttr(builder, plan, *target, emitError));
+  module->setAttr(kOptionsAttr, optionsAttr(builder, plan, layersOf(module),
+                                            *target, emitError));
   if (failed(runPasses(module, plan, build, observer)))
     return failure();
   return CodeTarget{*target, *code};

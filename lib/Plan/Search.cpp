@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 
 using namespace tessera::plan;
@@ -19,7 +18,8 @@ public:
   SearchResult run();
 
 private:
-  bool tryInOrder();
+  std::vector<size_t> takeWaiting();
+  bool tryInOrder(size_t kept);
   bool climb();
   void evaluate(std::vector<size_t> numbers);
   size_t left() const {
@@ -33,6 +33,8 @@ private:
   double best = std::numeric_limits<double>::infinity();
   size_t bestNumber = 0;
   double margin = limits.margin; ///< Grows with estimates that were above it.
+  std::set<std::pair<double, size_t>> waiting; ///< By estimates, to be tried.
+  bool isClimbing = false; ///< Estimates must be better than the best.
 };
 
 } // namespace
@@ -56,31 +58,36 @@ void Searcher::evaluate(std::vector<size_t> numbers) {
       bestNumber = numbers[i];
     }
   }
+  for (size_t i = 0; problem.followers && i < numbers.size(); ++i)
+    for (const Guess &guess : problem.followers(numbers[i]))
+      waiting.insert({guess.estimate, guess.candidate});
 }
 
-/// Whether all were tried that may be the best. A third of the evaluations is
-/// left for what is next to it.
-bool Searcher::tryInOrder() {
-  const std::vector<double> &estimates = problem.estimates;
-  std::vector<size_t> order(estimates.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return estimates[a] < estimates[b];
-  });
-  size_t kept = problem.neighbours ? limits.evaluations / 3 : 0;
-  for (size_t next = 0; next < order.size();) {
-    std::vector<size_t> some;
-    while (next < order.size() && some.size() < limits.batch &&
-           std::isfinite(estimates[order[next]]) &&
-           estimates[order[next]] <= best * (1 + margin))
-      some.push_back(order[next++]);
+/// The next candidates that may be the best.
+std::vector<size_t> Searcher::takeWaiting() {
+  double most = isClimbing ? best : best * (1 + margin);
+  std::vector<size_t> some;
+  while (!waiting.empty() && some.size() < limits.batch &&
+         waiting.begin()->first <= most) {
+    size_t number = waiting.begin()->second;
+    waiting.erase(waiting.begin());
+    if (!seen.count(number) &&
+        std::find(some.begin(), some.end(), number) == some.end())
+      some.push_back(number);
+  }
+  return some;
+}
+
+/// Whether all were tried that may be the best. So many evaluations are kept.
+bool Searcher::tryInOrder(size_t kept) {
+  while (true) {
+    std::vector<size_t> some = takeWaiting();
     if (some.empty())
       return true;
     if (left() <= kept)
       return false;
     evaluate(some);
   }
-  return true;
 }
 
 /// Whether nothing next to the best is better.
@@ -99,12 +106,20 @@ bool Searcher::climb() {
       return false;
     }
     evaluate(fresh);
+    if (!tryInOrder(/*kept=*/0))
+      return false;
   }
   return true;
 }
 
+/// A third of the evaluations is left for what is next to the best.
 SearchResult Searcher::run() {
-  bool isTried = tryInOrder();
+  for (size_t i = 0; i < problem.estimates.size(); ++i)
+    if (std::isfinite(problem.estimates[i]))
+      waiting.insert({problem.estimates[i], i});
+  bool isTried = tryInOrder(problem.neighbours ? limits.evaluations / 3 : 0);
+  waiting.clear();
+  isClimbing = true;
   bool isTop = climb();
   result.isComplete = isTried && isTop;
   return std::move(result);

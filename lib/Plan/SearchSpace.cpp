@@ -33,6 +33,14 @@ int64_t plan::microBatchOf(const PlanOptions &plan) {
                  lanesOf(plan) * std::max<int64_t>(plan.sizes.microBatches, 1));
 }
 
+bool SearchSpace::choosesLayers() const {
+  for (const char *flag :
+       {"--recompute", "--recompute-layers", "--layer-recompute"})
+    if (given.count(flag))
+      return false;
+  return true;
+}
+
 /// The plan with so many micro-batches.
 static PlanOptions withCount(PlanOptions plan, int64_t microBatches) {
   plan.sizes.microBatches = microBatches;
@@ -230,6 +238,7 @@ private:
   void moveLayer(const std::vector<double> &load);
   void varyChunks();
   void varyPlacement();
+  void dropLayers();
 
   const SearchSpace &space;
   const PlanOptions &from;
@@ -359,6 +368,15 @@ void Neighbours::varyPlacement() {
   }
 }
 
+/// Which layers a stage has decides which of them recompute.
+void Neighbours::dropLayers() {
+  for (PlanOptions &plan : plans)
+    if (plan.memory.recompute != from.memory.recompute ||
+        plan.stages.layers != from.stages.layers ||
+        plan.stages.virtualStages != from.stages.virtualStages)
+      plan.memory.layerRecompute = {};
+}
+
 std::vector<PlanOptions> Neighbours::run() {
   varyMicroBatches();
   varyCuts();
@@ -390,6 +408,8 @@ std::vector<PlanOptions> Neighbours::run() {
            return plan.strategies.contextParallel;
          });
   varyPlacement();
+  if (space.choosesLayers())
+    dropLayers();
   return std::move(plans);
 }
 
@@ -415,6 +435,7 @@ plan::chosenOptions(const SearchSpace &space, const PlanOptions &plan) {
                                                "--virtual-stages",
                                                "--context-parallel",
                                                "--recompute",
+                                               "--layer-recompute",
                                                "--bucket-size",
                                                "--device",
                                                "--precision",
@@ -438,4 +459,12 @@ plan::chosenOptions(const SearchSpace &space, const PlanOptions &plan) {
 #define DRIVER_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"
   return options;
+}
+
+std::string plan::keyOf(const PlanOptions &plan) {
+  // Given options are the same in all.
+  std::string key;
+  for (const auto &[name, text] : plan::chosenOptions({}, plan))
+    key += name + "=" + text + " ";
+  return key;
 }

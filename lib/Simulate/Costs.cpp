@@ -54,9 +54,8 @@ static double secondsOfStoredScores(const Call &call, const Program &program,
   double products = productsOf(call);
   double bytes = model.forwardBytes;
   if (call.kind == CallKind::AttentionGradient) {
-    bool again = program.recompute == Recompute::Selective;
-    products += again ? 1 : 0;
-    bytes = model.backwardBytes + (again ? model.forwardBytes : 0);
+    products += call.scoresAgain ? 1 : 0;
+    bytes = model.backwardBytes + (call.scoresAgain ? model.forwardBytes : 0);
   }
   // One product for each head and sequence, of as many queries as keys.
   return secondsOfProduct(keys, keys, size, products * queries / keys, program,

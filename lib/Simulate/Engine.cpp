@@ -631,18 +631,6 @@ static Error checkMeasured(const Program &program, const Cluster &cluster) {
   return Error::success();
 }
 
-/// Scores that are stored are made again where a layer recomputes what is
-/// cheap, which the calls of a program do not say.
-static Error checkScores(const Program &program, const Cluster &cluster) {
-  if (cluster.attention.isFused || !program.hasLayerRecompute)
-    return Error::success();
-  return llvm::createStringError(llvm::formatv(
-      "the cluster '{0}' stores the scores of attention, for which "
-      "--layer-recompute is not simulated; use one --recompute for all layers, "
-      "or a cluster with scores = \"fused\"",
-      cluster.name));
-}
-
 Expected<StepTimes> tessera::simulate::simulate(const Program &program,
                                                 const Cluster &machines,
                                                 bool keepSpans) {
@@ -664,8 +652,6 @@ Expected<StepTimes> tessera::simulate::simulate(const Program &program,
                       cluster.name, tessera::nameOf(program.precision),
                       howToAdd(program, cluster)));
   if (Error error = checkMeasured(program, cluster))
-    return error;
-  if (Error error = checkScores(program, cluster))
     return error;
   return Engine(program, cluster, keepSpans).run();
 }

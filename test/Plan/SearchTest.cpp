@@ -123,6 +123,39 @@ TEST(Search, ClimbsOutOfWhatDoesNotFit) {
   EXPECT_EQ(leastOf(search(problem, {0.1, 100, 2})), 7);
 }
 
+/// What does not fit suggests a plan that does, whose estimate says when to try
+/// it, and that suggests a better one.
+TEST(Search, TriesFollowersInTheOrderOfTheirEstimates) {
+  MadeUp made{{1e15, 10, 12, 9, 8, 1}, {}};
+  SearchProblem problem = made.problem({7, 9.5, 11});
+  problem.followers = [](size_t number) {
+    return number == 0   ? std::vector<Guess>{{3, 10.4}, {5, 30}}
+           : number == 3 ? std::vector<Guess>{{4, 8}, {0, 1}}
+                         : std::vector<Guess>{};
+  };
+  SearchResult result = search(problem, {0.1, 10, 1});
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 1, 3, 4}));
+  EXPECT_EQ(leastOf(result), 8);
+  EXPECT_TRUE(result.isComplete);
+}
+
+/// Next to the best, only followers that seem better than it are tried.
+TEST(Search, ClimbsOverFollowers) {
+  MadeUp made{{10, 1e15, 9, 5, 1}, {}};
+  SearchProblem problem = made.problem({10});
+  problem.neighbours = [](size_t) { return std::vector<size_t>{1}; };
+  problem.followers = [](size_t number) {
+    return number == 1   ? std::vector<Guess>{{2, 9.5}, {4, 10.5}}
+           : number == 2 ? std::vector<Guess>{{3, 8}}
+                         : std::vector<Guess>{};
+  };
+  SearchResult result = search(problem, {0.1, 10, 1});
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 1, 2, 3}));
+  EXPECT_TRUE(result.isComplete);
+  made.asked.clear();
+  EXPECT_FALSE(search(problem, {0.1, 2, 1}).isComplete);
+}
+
 TEST(Search, EndsWithoutCandidates) {
   MadeUp made;
   SearchResult result = search(made.problem({}), {0.1, 10, 2});

@@ -87,7 +87,7 @@ TEST(CostsTest, AttentionKeepsScoresOrNot) {
   call.kind = CallKind::AttentionGradient;
   double backward = 4 * 2 * 8 * 4 * 2 / 10. + 75 * 32 / 1000.;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), backward);
-  program.recompute = Recompute::Selective; // scores again
+  call.scoresAgain = true; // its layer recomputes selectively
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program),
                    backward + 2 * 8 * 4 * 2 / 10. + 50 * 32 / 1000.);
 }

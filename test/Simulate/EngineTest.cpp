@@ -118,20 +118,6 @@ TEST(EngineTest, SlicesRunBesideTheirProduct) {
   EXPECT_DOUBLE_EQ(seconds({kernel(300), allReduce(100, {0})}), 3 + 2);
 }
 
-TEST(EngineTest, StoredScoresOfSomeLayersAreRefused) {
-  Program program = alone({kernel(100)});
-  program.hasLayerRecompute = true;
-  Cluster cluster = smallCluster();
-  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 1);
-  cluster.attention.isFused = false;
-  llvm::Expected<StepTimes> times = simulate::simulate(program, cluster, false);
-  ASSERT_FALSE(!!times);
-  EXPECT_EQ(llvm::toString(times.takeError()),
-            "the cluster 'small' stores the scores of attention, for which "
-            "--layer-recompute is not simulated; use one --recompute for all "
-            "layers, or a cluster with scores = \"fused\"");
-}
-
 TEST(EngineTest, LoopsRunTheirCallsSoOften) {
   Call inLoop = kernel(100);
   inLoop.times = 3;

@@ -13,6 +13,12 @@
 
 namespace tessera::plan {
 
+/// A candidate and what it is thought to cost.
+struct Guess {
+  size_t candidate;
+  double estimate;
+};
+
 struct SearchProblem {
   /// Of the candidates to begin with, which are numbered from 0; infinite: not
   /// to be tried.
@@ -23,6 +29,9 @@ struct SearchProblem {
   /// the next numbers, but an equal candidate must have its number. Empty:
   /// none.
   std::function<std::vector<size_t>(size_t)> neighbours;
+  /// Candidates that the cost of this one, just evaluated, suggests. They may
+  /// be new as well, and are tried where their estimates belong. Empty: none.
+  std::function<std::vector<Guess>(size_t)> followers;
 };
 
 struct SearchLimits {
@@ -39,8 +48,9 @@ struct SearchResult {
     double cost;
   };
   std::vector<Entry> evaluated; ///< Each candidate once, in their order.
-  /// No candidate to begin with was left that may be cheaper than the best, if
-  /// estimates keep to the margin, and nothing next to the best is cheaper.
+  /// No candidate to begin with, and no follower, was left that may be cheaper
+  /// than the best, if estimates keep to the margin, and nothing next to the
+  /// best is cheaper.
   bool isComplete = false;
 };
 

@@ -21,6 +21,9 @@ struct SearchSpace {
   int64_t layers = 1;   ///< Of the model.
   int64_t sequence = 1; ///< Tokens.
   bool hasExperts = false;
+
+  /// Whether the search chooses what each layer recomputes.
+  bool choosesLayers() const;
 };
 
 /// Sequences of a micro-batch on a rank, with padding.
@@ -39,7 +42,8 @@ struct StageLoads {
 
 /// Plans that differ in one option, in the order of the mesh's axes, or, where
 /// `plan` has cuts of its own, in a layer that leaves the slowest stage or the
-/// fullest.
+/// fullest. Layers that recompute otherwise than the rest are left out of plans
+/// with other stages or another way to recompute.
 std::vector<PlanOptions> plansNextTo(const SearchSpace &space,
                                      const PlanOptions &plan,
                                      const StageLoads &loads);
@@ -48,6 +52,9 @@ std::vector<PlanOptions> plansNextTo(const SearchSpace &space,
 /// middle have one more: the first and the last have the embedding and the
 /// head.
 std::vector<int64_t> evenCuts(int64_t layers, int64_t chunks);
+
+/// Tells the plans of one search apart.
+std::string keyOf(const PlanOptions &plan);
 
 /// The options that a search chooses, with the values of `plan`, and those that
 /// are given; as PlanFile has them.

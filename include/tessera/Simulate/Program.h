@@ -33,6 +33,8 @@ struct Call {
   bool isUpdate = false;   ///< Of the optimizer.
   bool isLoss = false;     ///< Of the loss, forward or backward.
   bool isRouting = false;  ///< Chooses or moves rows of experts.
+  /// Of a gradient of attention: its layer recomputes what is cheap.
+  bool scoresAgain = false;
   int64_t times = 1;       ///< In a loop over micro-batches.
   double flops = 0, bytes = 0;
   double functions = 0; ///< exp, log, tanh and erf of single elements.
@@ -78,8 +80,6 @@ struct Program {
   int64_t stageAxis = -1;
   std::vector<StageProgram> stages;
   Precision precision = Precision::F32;
-  Recompute recompute = Recompute::None;
-  bool hasLayerRecompute = false; ///< Some layers recompute otherwise.
   bool isCuda = false;
   /// Work of the busiest rank in causal attention over split sequences, against
   /// the mean.

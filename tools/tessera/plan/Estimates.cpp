@@ -178,12 +178,34 @@ static double mostLayers(int64_t layers, int64_t stages) {
          static_cast<double>(parts);
 }
 
-Estimate tessera::estimate(const Sample &sample, const PlanOptions &plan,
-                           int64_t layers) {
+static std::string problemOf(const Sample &sample) {
   for (const auto &ofLayers : sample.of)
     for (const Evaluation &of : ofLayers)
       if (!of.problem.empty())
-        return {of.problem, 0, 0};
+        return of.problem;
+  return "";
+}
+
+std::optional<LayerCost> tessera::layerCost(const Sample &sample,
+                                            const PlanOptions &plan) {
+  if (!problemOf(sample).empty())
+    return std::nullopt;
+  auto count = static_cast<double>(plan.sizes.microBatches);
+  return LayerCost{count * microBatchSeconds(sample).ofLayer +
+                       stepSeconds(sample).ofLayer,
+                   bytesOf(sample, /*ofActivations=*/true).ofLayer};
+}
+
+double tessera::withBubble(const PlanOptions &plan) {
+  auto stages = static_cast<double>(plan.mesh.sizeOf(MeshAxis::Pipeline));
+  return 1 +
+         bubbleOf(plan, stages) / static_cast<double>(plan.sizes.microBatches);
+}
+
+Estimate tessera::estimate(const Sample &sample, const PlanOptions &plan,
+                           int64_t layers) {
+  if (std::string problem = problemOf(sample); !problem.empty())
+    return {problem, 0, 0};
   int64_t stages = plan.mesh.sizeOf(MeshAxis::Pipeline);
   auto count = static_cast<double>(stages), all = static_cast<double>(layers);
   double ofStage = mostLayers(layers, stages);

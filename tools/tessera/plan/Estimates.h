@@ -10,6 +10,7 @@
 
 #include "tools/tessera/plan/Evaluation.h"
 #include <map>
+#include <optional>
 
 namespace tessera {
 
@@ -48,6 +49,19 @@ Sample takeSample(const SampledModel &model, const PlanOptions &plan,
 
 Estimate estimate(const Sample &sample, const PlanOptions &plan,
                   int64_t layers);
+
+/// What one layer of a plan takes and keeps.
+struct LayerCost {
+  double seconds = 0; ///< Of a step, on the ranks that have it.
+  double bytes = 0;   ///< Of a micro-batch, from forward to backward.
+};
+
+/// Nothing if a sample cannot be compiled.
+std::optional<LayerCost> layerCost(const Sample &sample,
+                                   const PlanOptions &plan);
+
+/// What a step takes longer if each of its stages takes a second longer.
+double withBubble(const PlanOptions &plan);
 
 } // namespace tessera
 

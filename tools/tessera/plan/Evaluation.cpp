@@ -60,6 +60,36 @@ compile(const std::string &path, const PlanOptions &plan, std::string &why) {
   return *metadata;
 }
 
+/// The number after that of a chunk's last layer. -1: parts outside of layers
+/// are at both sides of its end.
+static int64_t endOfChunk(const Report &report, size_t chunk) {
+  const auto &chunks = report.pipeline->chunks;
+  if (auto last = report.layerModes->layerOf(chunks[chunk].last))
+    return *last + 1;
+  if (chunk + 1 == chunks.size())
+    return static_cast<int64_t>(report.layerModes->layers());
+  return report.layerModes->layerOf(chunks[chunk + 1].first).value_or(-1);
+}
+
+/// A layer that is cut belongs to the chunk in which it begins.
+static std::vector<std::vector<int64_t>> layersOfChunks(const Report &report) {
+  if (!report.layerModes || report.layerModes->layers() == 0)
+    return {};
+  size_t count = report.pipeline ? report.pipeline->chunks.size() : 1;
+  std::vector<std::vector<int64_t>> chunks(count);
+  int64_t next = 0;
+  for (size_t chunk = 0; chunk < count; ++chunk) {
+    int64_t end = report.pipeline
+                      ? endOfChunk(report, chunk)
+                      : static_cast<int64_t>(report.layerModes->layers());
+    if (end < 0)
+      return {};
+    while (next < end)
+      chunks[chunk].push_back(next++);
+  }
+  return chunks;
+}
+
 static void describe(const Report &report, const simulate::Program &program,
                      const simulate::StepTimes &times, Evaluation &result) {
   result.seconds = times.seconds;
@@ -71,8 +101,11 @@ static void describe(const Report &report, const simulate::Program &program,
       result.activities[i] +=
           stage.seconds[i] / static_cast<double>(times.stages.size());
   result.memory.assign(report.memory.begin(), report.memory.end());
-  if (!report.pipeline)
+  result.chunks = layersOfChunks(report);
+  if (!report.pipeline) {
+    result.stages = {{times.seconds}, {static_cast<double>(result.bytes)}};
     return;
+  }
   constexpr auto waits = static_cast<size_t>(simulate::Activity::Stages);
   for (const simulate::StageTimes &stage : times.stages)
     result.stages.seconds.push_back(times.seconds - stage.seconds[waits]);

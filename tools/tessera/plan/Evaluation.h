@@ -20,7 +20,9 @@ struct Evaluation {
   int64_t ranks = 1, tokens = 0;
   /// Of a step, by simulate::Activity: means over stages.
   std::array<double, simulate::kActivities> activities = {};
-  plan::StageLoads stages; ///< Of a pipeline.
+  plan::StageLoads stages; ///< Of a pipeline, or of all ranks.
+  /// Numbers of the layers of each of their chunks; empty: not known.
+  std::vector<std::vector<int64_t>> chunks;
   /// By kind: "parameters", "activations".
   std::vector<std::pair<std::string, int64_t>> memory;
 };

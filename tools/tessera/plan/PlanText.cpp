@@ -84,6 +84,17 @@ static std::string scheduleText(const PlanOptions &plan) {
   return text + (llvm::all_equal(layers) ? ", equal" : ", own cuts");
 }
 
+/// "none", "none, 3 layers full".
+static std::string recomputeText(const MemoryOptions &memory) {
+  std::map<Recompute, int64_t> layers;
+  for (const LayerRange &range : memory.layerRecompute.ranges)
+    layers[range.recompute] += range.last - range.first + 1;
+  std::string text = nameOf(memory.recompute);
+  for (auto [mode, count] : layers)
+    text += ", " + counted(count, "layer") + " " + nameOf(mode);
+  return text;
+}
+
 static std::vector<std::string> rowOf(const PlannedStep &step) {
   const PlanOptions &plan = step.plan;
   return {plan.mesh.axes.empty() ? "dp=1" : plan.mesh.str(),
@@ -92,7 +103,7 @@ static std::vector<std::string> rowOf(const PlannedStep &step) {
           scheduleText(plan),
           nameOf(plan.strategies.zero),
           plan.strategies.sequenceParallel ? "yes" : "no",
-          nameOf(plan.memory.recompute),
+          recomputeText(plan.memory),
           bytesText(plan.communication.bucketBytes),
           secondsText(step.of.seconds),
           bytesText(step.of.bytes)};

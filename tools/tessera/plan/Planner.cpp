@@ -52,22 +52,19 @@ Planner::Planner(const DriverOptions &options, const simulate::Cluster &cluster,
               : cluster.sharedBy(options.planning.gpus).device.memoryBytes),
       threads(std::max(1u, options.threads
                                ? static_cast<unsigned>(options.threads)
-                               : std::thread::hardware_concurrency())) {}
+                               : std::thread::hardware_concurrency())),
+      families(memoryLimit,
+               [this](const PlanOptions &plan) -> const Sample & {
+                 return sampleFor(plan);
+               }),
+      best(std::numeric_limits<double>::infinity()) {}
 
 //===----------------------------------------------------------------------===//
 // Plans and their numbers
 //===----------------------------------------------------------------------===//
 
-std::string Planner::keyOf(const PlanOptions &plan) const {
-  // Given options are the same in all.
-  std::string key;
-  for (const auto &[name, text] : plan::chosenOptions({}, plan))
-    key += name + "=" + text + " ";
-  return key;
-}
-
 size_t Planner::numberOf(const PlanOptions &plan) {
-  auto [known, isNew] = numbers.try_emplace(keyOf(plan), plans.size());
+  auto [known, isNew] = numbers.try_emplace(plan::keyOf(plan), plans.size());
   if (isNew)
     plans.push_back({plan, {}, std::nullopt});
   return known->second;
@@ -110,7 +107,8 @@ double Planner::costOf(const PlannedStep &step) const {
 void Planner::takeSamples() {
   std::vector<std::pair<Sample *, const PlanOptions *>> missing;
   for (const PlannedStep &step : plans) {
-    auto [sample, isNew] = samples.try_emplace(keyOf(sampleOf(step.plan, 0)));
+    auto [sample, isNew] =
+        samples.try_emplace(plan::keyOf(sampleOf(step.plan, 0)));
     if (isNew)
       missing.push_back({&sample->second, &step.plan});
   }
@@ -120,25 +118,61 @@ void Planner::takeSamples() {
   });
 }
 
-std::vector<double> Planner::estimates() {
+/// Of plans that a search comes to later, samples are taken when needed.
+const Sample &Planner::sampleFor(const PlanOptions &plan) {
+  auto [sample, isNew] = samples.try_emplace(plan::keyOf(sampleOf(plan, 0)));
+  if (isNew)
+    sample->second = takeSample(sampled, plan, cluster);
+  return sample->second;
+}
+
+double Planner::objectiveOf(const PlanOptions &plan, const Estimate &of) const {
+  const std::string &objective = options.planning.objective;
+  if (objective == "memory")
+    return of.bytes;
+  return objective == "cost"
+             ? of.seconds * static_cast<double>(plan.mesh.ranks())
+             : of.seconds;
+}
+
+/// Of a plan that needs too much memory, that of the best plan some of whose
+/// layers recompute more, if there is one: it is found once this one is
+/// compiled.
+double Planner::estimateOf(const PlannedStep &step) const {
   // Memory that a formula says may be there after all.
   constexpr double tolerance = 1.1;
-  std::vector<double> costs;
-  for (PlannedStep &step : plans) {
-    const Sample &sample = samples.at(keyOf(sampleOf(step.plan, 0)));
-    Estimate found = estimate(sample, step.plan, facts.layers);
-    step.estimate = found;
-    double ranks = static_cast<double>(step.plan.mesh.ranks());
-    const std::string &objective = options.planning.objective;
-    double cost = objective == "memory" ? found.bytes
-                  : objective == "cost" ? found.seconds * ranks
-                                        : found.seconds;
-    if (!found.problem.empty())
-      cost = kUnknown;
-    else if (found.bytes > memoryLimit * tolerance)
-      cost = costOfBytes(found.bytes);
-    costs.push_back(cost);
+  const Estimate &own = *step.estimate;
+  if (!own.problem.empty())
+    return kUnknown;
+  if (own.bytes <= memoryLimit * tolerance)
+    return objectiveOf(step.plan, own);
+  double least = costOfBytes(own.bytes);
+  if (!space.choosesLayers() || options.planning.objective == "memory")
+    return least;
+  for (RecomputePair pair : kRecomputePairs) {
+    PlanOptions heavy = step.plan;
+    heavy.memory.recompute = pair.heavy;
+    auto found = numbers.find(plan::keyOf(heavy));
+    if (step.plan.memory.recompute != pair.light || found == numbers.end())
+      continue;
+    const Estimate &more = *plans[found->second].estimate;
+    if (!more.problem.empty() || more.bytes > memoryLimit)
+      continue;
+    double share = (own.bytes - memoryLimit) / (own.bytes - more.bytes);
+    Estimate some = own;
+    some.seconds += share * std::max(0.0, more.seconds - own.seconds);
+    least = std::min(least, objectiveOf(step.plan, some));
   }
+  return least;
+}
+
+std::vector<double> Planner::estimates() {
+  for (PlannedStep &step : plans)
+    step.estimate = estimate(samples.at(plan::keyOf(sampleOf(step.plan, 0))),
+                             step.plan, facts.layers);
+  std::vector<double> costs;
+  for (const PlannedStep &step : plans)
+    costs.push_back(estimateOf(step));
   return costs;
 }
 
@@ -148,8 +182,10 @@ std::vector<double> Planner::evaluate(const std::vector<size_t> &wanted) {
     step.of = evaluatePlan(options.model, step.plan, cluster);
   });
   std::vector<double> costs;
-  for (size_t number : wanted)
+  for (size_t number : wanted) {
     costs.push_back(costOf(plans[number]));
+    best = std::min(best, costs.back());
+  }
   return costs;
 }
 
@@ -159,7 +195,28 @@ std::vector<size_t> Planner::neighbours(size_t number) {
   for (const PlanOptions &plan :
        plan::plansNextTo(space, from.plan, from.of.stages))
     found.push_back(numberOf(plan));
+  if (std::optional<PlanOptions> fewer = families.oneFewer(from.plan);
+      fewer && space.choosesLayers())
+    found.push_back(numberOf(*fewer));
   return found;
+}
+
+/// Plans of which more or fewer layers recompute. A plan that does not fit, and
+/// is not faster than the best, leads to none that is.
+std::vector<plan::Guess> Planner::followers(size_t number) {
+  const PlannedStep from = plans[number]; // numberOf adds to them
+  auto costOfSeconds = [&](const PlanOptions &plan, double seconds) {
+    return objectiveOf(plan, {"", seconds, 0});
+  };
+  if (!space.choosesLayers() || options.planning.objective == "memory" ||
+      !from.of.problem.empty() ||
+      (!from.fits(memoryLimit) &&
+       costOfSeconds(from.plan, from.of.seconds) >= best))
+    return {};
+  std::vector<plan::Guess> guesses;
+  for (const auto &[plan, seconds] : families.add(from.plan, from.of))
+    guesses.push_back({numberOf(plan), costOfSeconds(plan, seconds)});
+  return guesses;
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,6 +235,7 @@ std::optional<PlanningResult> Planner::run() {
     return evaluate(wanted);
   };
   problem.neighbours = [&](size_t number) { return neighbours(number); };
+  problem.followers = [&](size_t number) { return followers(number); };
   plan::SearchLimits limits;
   limits.evaluations = static_cast<size_t>(options.planning.evaluations);
   limits.batch = threads;

@@ -6,10 +6,7 @@
 #include "tessera/Plan/Search.h"
 #include "tessera/Plan/SearchSpace.h"
 #include "tools/tessera/options/DriverOptions.h"
-#include "tools/tessera/plan/Estimates.h"
-#include <functional>
-#include <map>
-#include <optional>
+#include "tools/tessera/plan/LayerFamilies.h"
 
 namespace tessera {
 
@@ -48,12 +45,15 @@ public:
 
 private:
   void takeSamples();
+  const Sample &sampleFor(const PlanOptions &plan);
+  double objectiveOf(const PlanOptions &plan, const Estimate &of) const;
+  double estimateOf(const PlannedStep &step) const;
   double costOf(const PlannedStep &step) const;
   std::vector<double> estimates();
   std::vector<double> evaluate(const std::vector<size_t> &numbers);
   std::vector<size_t> neighbours(size_t number);
+  std::vector<plan::Guess> followers(size_t number);
   size_t numberOf(const PlanOptions &plan);
-  std::string keyOf(const PlanOptions &plan) const;
   void addPlans();
   PlanningResult resultOf(const plan::SearchResult &found);
 
@@ -67,6 +67,8 @@ private:
   std::map<std::string, size_t> numbers; ///< By the plan's options.
   SampledModel sampled;
   std::map<std::string, Sample> samples;
+  LayerFamilies families;
+  double best; ///< The least cost so far.
 };
 
 /// Calls `work` for the numbers below `count`, in several threads.

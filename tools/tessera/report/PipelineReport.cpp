@@ -126,11 +126,13 @@ void PipelineReport::readStages(const json::Object &root) {
   for (const json::Value &value :
        *root.getObject("pipeline")->getArray("chunks")) {
     const json::Object &chunk = *value.getAsObject();
-    std::string &text = stages[*chunk.getInteger("stage")].chunks;
-    StringRef first = chunk.getString("first").value_or("");
-    StringRef last = chunk.getString("last").value_or("");
-    text += (text.empty() ? "" : ", ") + first.str() +
-            (first == last ? "" : " - " + last.str());
+    int64_t stage = *chunk.getInteger("stage");
+    std::string first = chunk.getString("first").value_or("").str();
+    std::string last = chunk.getString("last").value_or("").str();
+    std::string &text = stages[stage].chunks;
+    text += (text.empty() ? "" : ", ") + first +
+            (first == last ? "" : " - " + last);
+    chunks.push_back({stage, first, last});
   }
   const json::Array &arenas = *root.getObject("arena")->getArray("stages");
   const json::Array &reports = *root.getObject("report")->getArray("stages");

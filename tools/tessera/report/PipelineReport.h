@@ -29,7 +29,14 @@ struct PipelineReport {
   /// where stages work in turn.
   std::string picture() const;
 
+  /// Parts of the model, as ops name them.
+  struct Chunk {
+    int64_t stage = 0;
+    std::string first, last; ///< "h.4.attn", "h.5.mlp".
+  };
+
   pipeline::PipelineSchedule schedule;
+  std::vector<Chunk> chunks;
   pipeline::Simulation alike;   ///< All chunks take the same time.
   pipeline::Simulation byFlops; ///< A chunk's time is its flops.
   std::vector<Stage> stages;

@@ -88,6 +88,8 @@ void Report::readModel(const json::Object &root) {
   readLearningRate(root.getObject("optimizer"));
   device = stringOf(root.getObject("target"), "device");
   processor = stringOf(root.getObject("target"), processorKey(device));
+  if (LayerModes modes; modes.read(root))
+    layerModes = std::move(modes);
   const json::Object *again = root.getObject("recompute");
   recompute = stringOf(again, "mode");
   if (int64_t count = integerOf(again, "layers", -1); count >= 0)

@@ -7,6 +7,7 @@
 #define TESSERA_TOOLS_TESSERA_REPORT_REPORT_H
 
 #include "tessera/Options/PlanOptions.h"
+#include "tools/tessera/report/LayerModes.h"
 #include "tools/tessera/report/OwnersReport.h"
 #include "tools/tessera/report/PipelineReport.h"
 #include "tools/tessera/report/TensorReport.h"
@@ -85,6 +86,8 @@ struct Report {
   /// owner), and of these forward work done again.
   std::vector<double> flops, recomputed;
   std::string recompute; ///< "selective", "full, first 3 layers".
+  /// Nothing if the metadata does not say which layers recompute.
+  std::optional<LayerModes> layerModes;
   int64_t arenaBytes = 0;
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
   llvm::json::Object arenaJson; ///< As arenaReport has it.

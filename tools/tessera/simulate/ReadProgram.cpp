@@ -2,6 +2,7 @@
 
 #include "tools/tessera/simulate/ReadProgram.h"
 #include "tools/tessera/report/JsonList.h"
+#include "tools/tessera/report/LayerModes.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
@@ -17,8 +18,9 @@ namespace {
 /// One entry of "ops".
 class CallReader {
 public:
-  CallReader(const json::Object &op, const Program &program)
-      : op(op), program(program) {}
+  CallReader(const json::Object &op, const Program &program,
+             const LayerModes &modes)
+      : op(op), program(program), modes(modes) {}
 
   std::optional<Call> read() {
     Call call;
@@ -39,6 +41,8 @@ public:
     if (call.times < 1 || call.wait < 0 || !readShape(call) || !readAxes(call))
       return std::nullopt;
     call.kind = kindOf(call);
+    call.scoresAgain = call.kind == CallKind::AttentionGradient &&
+                       modes.modeOf(call.name) == Recompute::Selective;
     // As one that an older compiler wrote, without the shape of its products.
     if (call.kind == CallKind::Kernel && call.flops > 0)
       return std::nullopt;
@@ -114,6 +118,7 @@ private:
 
   const json::Object &op;
   const Program &program;
+  const LayerModes &modes;
 };
 
 } // namespace
@@ -136,17 +141,9 @@ static void readMesh(Program &program, const json::Object &root) {
       program.stageAxis < 0 ? 1 : program.mesh[program.stageAxis].size);
 }
 
-static void readOptions(Program &program, const json::Object &root,
-                        const Report &report) {
+static void readOptions(Program &program, const Report &report) {
   program.precision =
       fromName<Precision>(report.precision).value_or(Precision::F32);
-  const json::Object *again = root.getObject("recompute");
-  program.recompute =
-      fromName<Recompute>(again ? again->getString("mode").value_or("").str()
-                                : "")
-          .value_or(Recompute::None);
-  program.hasLayerRecompute =
-      again && !again->getString("ranges").value_or("").empty();
   program.isCuda = report.device == nameOf(DeviceKind::Cuda);
   if (!report.causalWork.empty())
     program.causalImbalance =
@@ -185,7 +182,8 @@ static bool isWhole(const Program &program) {
   return true;
 }
 
-static bool readCalls(Program &program, ArrayRef<StringRef> entries) {
+static bool readCalls(Program &program, const LayerModes &modes,
+                      ArrayRef<StringRef> entries) {
   for (StringRef entry : entries) {
     Expected<json::Value> value = json::parse(entry);
     if (!value)
@@ -194,7 +192,7 @@ static bool readCalls(Program &program, ArrayRef<StringRef> entries) {
     const json::Object *op = value->getAsObject();
     int64_t stage = op ? op->getInteger("stage").value_or(0) : -1;
     std::optional<Call> call =
-        op ? CallReader(*op, program).read() : std::nullopt;
+        op ? CallReader(*op, program, modes).read() : std::nullopt;
     if (!call || stage < 0 ||
         stage >= static_cast<int64_t>(program.stages.size()))
       return !printError("the artifact's metadata has a call that cannot be "
@@ -225,9 +223,14 @@ std::optional<Program> tessera::readProgram(StringRef metadata,
     return std::nullopt;
   }
   readMesh(program, *root->getAsObject());
-  readOptions(program, *root->getAsObject(), report);
+  readOptions(program, report);
   readTasks(program, report);
-  if (!readCalls(program, ops.entries))
+  if (!report.layerModes) {
+    printError("the artifact's metadata does not say which layers recompute; "
+               "compile the model again");
+    return std::nullopt;
+  }
+  if (!readCalls(program, *report.layerModes, ops.entries))
     return std::nullopt;
   if (isWhole(program))
     return program;
