@@ -3,6 +3,7 @@
 #include "tessera/Plan/SearchSpace.h"
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 
 using namespace tessera;
@@ -182,6 +183,45 @@ TEST(SearchSpace, OuterChunksMayLackLayers) {
   for (const PlanOptions &next : plansNextTo(spaceOf(16, 16, 126), plan, {}))
     isFound |= next.stages.layers == cuts;
   EXPECT_TRUE(isFound);
+}
+
+/// Texts of the layers of the plans next to one whose first layer recomputes,
+/// by what the plans vary.
+std::map<std::string, std::set<std::string>>
+layersNextTo(const SearchSpace &space) {
+  PlanOptions plan = planOf({3, 3, 3, 3}, 4, 1);
+  plan.memory.layerRecompute.ranges = {{0, 0, Recompute::Full}};
+  std::map<std::string, std::set<std::string>> layers;
+  for (const PlanOptions &next :
+       plansNextTo(space, plan, {{3, 3, 1, 4}, {9, 2, 2, 1}})) {
+    const char *varied = next.stages.layers != plan.stages.layers ? "stages"
+                         : next.memory.recompute != plan.memory.recompute
+                             ? "recompute"
+                             : "other";
+    layers[varied].insert(next.memory.layerRecompute.str());
+  }
+  return layers;
+}
+
+/// Which layers recompute depends on the stages that have them.
+TEST(SearchSpace, OtherStagesDoNotKeepTheLayersThatRecompute) {
+  SearchSpace space = spaceOf(8, 4, 12);
+  EXPECT_TRUE(space.choosesLayers());
+  auto layers = layersNextTo(space);
+  EXPECT_EQ(layers["stages"], (std::set<std::string>{""}));
+  EXPECT_EQ(layers["recompute"], (std::set<std::string>{""}));
+  EXPECT_EQ(layers["other"], (std::set<std::string>{"0=full"}));
+  space.given["--layer-recompute"] = "0=full";
+  EXPECT_FALSE(space.choosesLayers());
+  layers = layersNextTo(space);
+  EXPECT_EQ(layers["stages"], (std::set<std::string>{"0=full"}));
+  EXPECT_EQ(layers["recompute"], (std::set<std::string>{"0=full"}));
+}
+
+TEST(SearchSpace, PlansWithOtherLayersDiffer) {
+  PlanOptions plan = planOf({3, 3, 3, 3}, 4, 1), other = plan;
+  other.memory.layerRecompute.ranges = {{0, 0, Recompute::Full}};
+  EXPECT_NE(keyOf(plan), keyOf(other));
 }
 
 } // namespace

@@ -245,6 +245,15 @@ std::optional<PlanningResult> Planner::run() {
   return result;
 }
 
+/// Layers that recompute otherwise than the rest. Of plans that are as fast, as
+/// a stage waits for a slower one, the one with fewest of them is better.
+static int64_t ownLayers(const PlanOptions &plan) {
+  int64_t count = 0;
+  for (const LayerRange &range : plan.memory.layerRecompute.ranges)
+    count += range.last - range.first + 1;
+  return count;
+}
+
 PlanningResult Planner::resultOf(const plan::SearchResult &found) {
   PlanningResult result;
   result.isComplete = found.isComplete;
@@ -268,7 +277,8 @@ PlanningResult Planner::resultOf(const plan::SearchResult &found) {
         result.problem = step.estimate->problem;
   llvm::stable_sort(result.steps,
                     [&](const PlannedStep &a, const PlannedStep &b) {
-                      return costOf(a) < costOf(b);
+                      return std::pair(costOf(a), ownLayers(a.plan)) <
+                             std::pair(costOf(b), ownLayers(b.plan));
                     });
   return result;
 }
