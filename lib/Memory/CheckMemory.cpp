@@ -64,6 +64,7 @@ private:
   int64_t contentFor(Value value);
   int64_t contentOf(ConcatOp concat);
   void adopt(ConcatOp concat, Value part);
+  void share(Value value, Value other);
 
   func::FuncOp func;
   int64_t arenaBytes;
@@ -236,6 +237,13 @@ LogicalResult Checker::visitCall(RuntimeCallOpInterface call) {
   return success();
 }
 
+/// `value` is another name of what `other` holds. The map may grow before it is
+/// read, so that a reference into it would dangle.
+void Checker::share(Value value, Value other) {
+  Held same = held.at(other);
+  held[value] = same;
+}
+
 LogicalResult Checker::visitView(ViewOp view) {
   Value source = view.getSource(), result = view.getResult();
   int64_t begin = view.getOffset(), end = begin + layoutOf(result).span();
@@ -243,7 +251,7 @@ LogicalResult Checker::visitView(ViewOp view) {
   if (begin < 0 || end > size)
     return view.emitError() << "covers elements [" << begin << ", " << end
                             << ") of a tensor of " << size << " elements";
-  held[result] = held.at(source);
+  share(result, source);
   return expectOffset(view, result,
                       *offsetOf(source) + begin * elementBytesOf(result),
                       "a view");
@@ -288,7 +296,7 @@ LogicalResult Checker::visitLoop(LoopOp loop) {
         failed(expectOffset(loop, argument, *offsetOf(init.get()),
                             "a value that the loop carries")))
       return failure();
-    held[argument] = held.at(init.get());
+    share(argument, init.get());
   }
   for (int iteration = 0; iteration < 2; ++iteration) {
     if (failed(visitBlock(body)))
@@ -299,11 +307,11 @@ LogicalResult Checker::visitLoop(LoopOp loop) {
           failed(expectOffset(body.getTerminator(), next.get(),
                               *offsetOf(argument), "the next value")))
         return failure();
-      held[argument] = held.at(next.get());
+      share(argument, next.get());
     }
   }
   for (auto [argument, result] : llvm::zip(arguments, loop.getResults()))
-    held[result] = held.at(argument);
+    share(result, argument);
   return success();
 }
 
