@@ -35,7 +35,7 @@ struct Call {
   bool isRouting = false;  ///< Chooses or moves rows of experts.
   /// Of a gradient of attention: its layer recomputes what is cheap.
   bool scoresAgain = false;
-  int64_t times = 1;       ///< In a loop over micro-batches.
+  int64_t times = 1; ///< In a loop over micro-batches.
   double flops = 0, bytes = 0;
   double functions = 0; ///< exp, log, tanh and erf of single elements.
   /// Of a product: m, n, k. Of attention: queries of all heads and sequences,

@@ -101,6 +101,9 @@ static void describe(const Report &report, const simulate::Program &program,
       result.activities[i] +=
           stage.seconds[i] / static_cast<double>(times.stages.size());
   result.memory.assign(report.memory.begin(), report.memory.end());
+  // Of a schedule that the report cannot read, nothing more is known.
+  if (!report.pipeline && program.stages.size() > 1)
+    return;
   result.chunks = layersOfChunks(report);
   if (!report.pipeline) {
     result.stages = {{times.seconds}, {static_cast<double>(result.bytes)}};

@@ -18,6 +18,13 @@ static bool belongs(const PlanOptions &plan, RecomputePair pair) {
   return mode == pair.light && ranges.front().recompute == pair.heavy;
 }
 
+/// Whether the layers of all chunks of the plan are known.
+static bool hasChunks(const PlanOptions &plan, const Evaluation &of) {
+  int64_t stages = plan.mesh.sizeOf(MeshAxis::Pipeline);
+  int64_t chunks = stages == 1 ? 1 : stages * plan.stages.virtualStages;
+  return static_cast<int64_t>(of.chunks.size()) == chunks;
+}
+
 static PlanOptions lightOf(PlanOptions plan, RecomputePair pair) {
   plan.memory.recompute = pair.light;
   plan.memory.layerRecompute = {};
@@ -110,7 +117,7 @@ std::vector<LayerFamilies::Suggestion>
 LayerFamilies::add(const PlanOptions &plan, const Evaluation &of) {
   std::vector<Suggestion> suggestions;
   for (RecomputePair pair : kRecomputePairs) {
-    Family *family = of.chunks.empty() || !belongs(plan, pair)
+    Family *family = !hasChunks(plan, of) || !belongs(plan, pair)
                          ? nullptr
                          : familyOf(plan, pair, of);
     if (!family)

@@ -1,4 +1,4 @@
-//===- LayerFamilies.h - plans whose layers recompute differently *- C++ -*===//
+//===- LayerFamilies.h - layers that recompute differently ------*- C++ -*-===//
 // A family are the plans that are alike but for the number of layers that
 // recompute: from none to all. What is compiled of a family says which number
 // is the least that fits.
