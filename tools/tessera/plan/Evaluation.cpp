@@ -101,7 +101,7 @@ static void describe(const Report &report, const simulate::Program &program,
       result.activities[i] +=
           stage.seconds[i] / static_cast<double>(times.stages.size());
   result.memory.assign(report.memory.begin(), report.memory.end());
-  // Of a schedule that the report cannot read, nothing more is known.
+  // Owners of parameters are no stages.
   if (!report.pipeline && program.stages.size() > 1)
     return;
   result.chunks = layersOfChunks(report);

@@ -91,6 +91,16 @@ bool PipelineReport::readTasks(const json::Object &pipeline) {
   return true;
 }
 
+/// A chunk that is an embedding alone has gradients of weights only. In the
+/// schedule its backward task stands before them.
+static bool hasBackward(const ProgramTasks &tasks, int64_t chunk) {
+  return any_of(tasks.tasks, [&](const ProgramTasks::Task &task) {
+    std::optional<Task> parsed = parseTask(task.name);
+    return parsed && parsed->kind == TaskKind::Backward &&
+           parsed->chunk == chunk;
+  });
+}
+
 bool PipelineReport::readSchedule(const json::Object &pipeline) {
   auto number = [&](StringRef key) {
     return pipeline.getInteger(key).value_or(0);
@@ -115,6 +125,9 @@ bool PipelineReport::readSchedule(const json::Object &pipeline) {
     for (ProgramTasks::Entry entry : each.order)
       if (std::optional<Task> task = parseTask(each.tasks[entry.task].name)) {
         task->microBatch = entry.microBatch;
+        if (task->kind == TaskKind::Weights && !hasBackward(each, task->chunk))
+          schedule.stages.back().push_back(
+              {TaskKind::Backward, task->chunk, task->microBatch});
         schedule.stages.back().push_back(*task);
       }
   }

@@ -224,6 +224,12 @@ std::optional<Program> tessera::readProgram(StringRef metadata,
   }
   readMesh(program, *root->getAsObject());
   readOptions(program, report);
+  const json::Object *pipeline = root->getAsObject()->getObject("pipeline");
+  if (pipeline && pipeline->get("tasks") && !report.pipeline) {
+    printError("the artifact's metadata has a schedule of stages that cannot "
+               "be simulated; compile the model with another --schedule");
+    return std::nullopt;
+  }
   readTasks(program, report);
   if (!report.layerModes) {
     printError("the artifact's metadata does not say which layers recompute; "
