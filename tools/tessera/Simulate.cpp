@@ -54,8 +54,8 @@ static bool findSoftwareMemory(const DriverOptions &options,
                                std::optional<SoftwareMemory> &memory) {
   if (!step.cluster.software.memory)
     return true;
-  memory = softwareMemory(options, step.program.precision, step.cluster,
-                          report.pipeline);
+  memory =
+      softwareMemory(options, step.program.precision, step.cluster, report);
   return memory.has_value();
 }
 

@@ -35,8 +35,13 @@ def of_layers(*flags, **options):
 for name, flags, factor in (("tp alone", [], 10 + 24 / T + SCORES), ("selective", SELECTIVE, 10 + 24 / T),
                             ("sequence parallel", SEQUENCE, 34 / T + SCORES),
                             ("both", SEQUENCE + SELECTIVE, 34 / T), ("full", FULL, 2),
+                            # The rest recomputes selectively.
                             ("full, of 3 layers", FULL + ["--recompute-layers", "3"],
-                             (3 * 2 + 10 + 24 / T + SCORES) / LAYERS)):
+                             (3 * 2 + 10 + 24 / T) / LAYERS),
+                            ("selective, of 3 layers", ["--layer-recompute", "0-2=selective"],
+                             10 + 24 / T + SCORES / LAYERS),
+                            ("none, of one layer", SELECTIVE + ["--layer-recompute", "1=none"],
+                             10 + 24 / T + SCORES / LAYERS)):
     expect(name, of_layers(*flags), "==", SBH * factor * LAYERS)
 
 # Without dropout there are neither masks nor dropped scores.

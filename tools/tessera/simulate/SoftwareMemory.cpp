@@ -36,10 +36,10 @@ struct ChunkBytes {
 /// What the software keeps of a step.
 class Accounting {
 public:
-  Accounting(const simulate::Cluster &cluster, const DriverOptions &options)
+  Accounting(const simulate::Cluster &cluster, const DriverOptions &options,
+             const LayerModes &modes)
       : kept(*cluster.software.memory),
-        storesScores(!cluster.attention.isFused),
-        again(options.plan.memory.recompute),
+        storesScores(!cluster.attention.isFused), modes(modes),
         zero(options.plan.strategies.zero) {}
 
   double bytesOf(const SavedTensor &tensor) const;
@@ -48,7 +48,7 @@ public:
 private:
   const KeptBytes &kept;
   bool storesScores;
-  Recompute again;
+  const LayerModes &modes;
   ZeroStage zero;
 };
 
@@ -113,7 +113,8 @@ double Accounting::bytesOf(const SavedTensor &tensor) const {
   auto elements = static_cast<double>(tensor.elements);
   // Selective recomputation makes scores again (Korthikanti et al. 2022,
   // section 5), and nothing else.
-  bool keepsScores = storesScores && again != Recompute::Selective;
+  bool keepsScores =
+      storesScores && modes.modeOf(tensor.part) != Recompute::Selective;
   switch (tensor.kind) {
   case SavedTensor::Activation:
     return elements * (tensor.isOfLoss
@@ -251,7 +252,7 @@ static SoftwareMemory unknownMemory(const char *why) {
 std::optional<SoftwareMemory>
 tessera::softwareMemory(DriverOptions options, Precision precision,
                         const simulate::Cluster &cluster,
-                        const std::optional<PipelineReport> &pipeline) {
+                        const Report &report) {
   if (options.isArtifact())
     return unknownMemory("an artifact has no typed program; give its model");
   if (precision != Precision::BF16)
@@ -265,7 +266,8 @@ tessera::softwareMemory(DriverOptions options, Precision precision,
   // The typed program has a row for each expert and token.
   if (step->hasExperts)
     return unknownMemory("how it stores rows of experts is not described");
-  return memoryOf(*step, Accounting(cluster, options), pipeline);
+  return memoryOf(*step, Accounting(cluster, options, *report.layerModes),
+                  report.pipeline);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,7 +10,7 @@
 #include "tessera/Distribute/SavedTensors.h"
 #include "tessera/Simulate/Cluster.h"
 #include "tools/tessera/options/DriverOptions.h"
-#include "tools/tessera/report/PipelineReport.h"
+#include "tools/tessera/report/Report.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 
@@ -48,11 +48,12 @@ struct SoftwareMemory {
 };
 
 /// Of the training step that `options` ask for, in `precision`, on a cluster
-/// that has such facts. Without `pipeline` all ranks are alike. Prints errors.
-std::optional<SoftwareMemory>
-softwareMemory(DriverOptions options, Precision precision,
-               const simulate::Cluster &cluster,
-               const std::optional<PipelineReport> &pipeline);
+/// that has such facts. `report` is of its program, which was simulated. Prints
+/// errors.
+std::optional<SoftwareMemory> softwareMemory(DriverOptions options,
+                                             Precision precision,
+                                             const simulate::Cluster &cluster,
+                                             const Report &report);
 
 } // namespace tessera
 
