@@ -116,18 +116,31 @@ struct Linear {
   double at(double layers) const { return fixed + layers * ofLayer; }
 };
 
-Linear lineThrough(double one, double two) {
-  return {2 * one - two, two - one};
+} // namespace
+
+/// A model of two stacks has two layers in its smallest sample. 0: not known.
+static double layersIn(const Evaluation &of) {
+  size_t layers = 0;
+  for (const std::vector<int64_t> &chunk : of.chunks)
+    layers += chunk.size();
+  return static_cast<double>(layers);
 }
 
-} // namespace
+/// Through what the samples of few and of more layers have.
+static Linear lineThrough(const Sample &sample, double few, double more) {
+  double least = layersIn(sample.of[0][0]), most = layersIn(sample.of[1][0]);
+  if (least == 0 || most <= least)
+    least = 1, most = 2;
+  double ofLayer = (more - few) / (most - least);
+  return {few - ofLayer * least, ofLayer};
+}
 
 /// What each micro-batch adds; nothing where there is but one.
 static Linear microBatchSeconds(const Sample &sample) {
   auto each = [&](int layers) {
     return sample.of[layers][1].seconds - sample.of[layers][0].seconds;
   };
-  return lineThrough(each(0), each(1));
+  return lineThrough(sample, each(0), each(1));
 }
 
 /// What is done once in a step: reductions of gradients, the optimizer.
@@ -137,7 +150,7 @@ static Linear stepSeconds(const Sample &sample) {
     return std::max(0.0, of[0].seconds - Sample::kCounts[0] *
                                              (of[1].seconds - of[0].seconds));
   };
-  return lineThrough(once(0), once(1));
+  return lineThrough(sample, once(0), once(1));
 }
 
 /// Bytes of the kinds that micro-batches in flight have each, or of all others.
@@ -149,7 +162,7 @@ static Linear bytesOf(const Sample &sample, bool ofActivations) {
         bytes += static_cast<double>(size);
     return bytes;
   };
-  return lineThrough(sum(0), sum(1));
+  return lineThrough(sample, sum(0), sum(1));
 }
 
 /// Micro-batches that the first stage keeps at once (interleaved: Narayanan et

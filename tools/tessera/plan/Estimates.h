@@ -24,11 +24,11 @@ struct Estimate {
 /// plans with equal samples one is compiled. `index`: into Sample::kCounts.
 PlanOptions sampleOf(const PlanOptions &plan, size_t index);
 
-/// Programs of one and two layers, with as many micro-batches as `kCounts`, or
-/// with one if the plan has neither more nor stages.
+/// Programs of one and two layers (of each stack), with as many micro-batches
+/// as `kCounts`, or with one if the plan has neither more nor stages.
 struct Sample {
   static constexpr int64_t kCounts[2] = {2, 3};
-  Evaluation of[2][2]; ///< By layers - 1 and index into kCounts.
+  Evaluation of[2][2]; ///< By layers (1 or 2) - 1 and index into kCounts.
 };
 
 /// Copies of a config.json with one and with two layers, in a temporary
