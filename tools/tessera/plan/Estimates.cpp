@@ -93,9 +93,42 @@ SampledModel::~SampledModel() {
 // Samples
 //===----------------------------------------------------------------------===//
 
+/// Threads of a rank of the plan, on a CPU; 0: it has a GPU.
+static int64_t threadsOf(const PlanOptions &plan,
+                         const simulate::Cluster &cluster) {
+  return cluster.byThreads.empty() ? 0 : cluster.threadsOf(plan.mesh.ranks());
+}
+
+std::string tessera::sampleKey(const PlanOptions &plan,
+                               const simulate::Cluster &cluster) {
+  return plan::keyOf(sampleOf(plan, 0)) +
+         std::to_string(threadsOf(plan, cluster));
+}
+
+/// The machine as the plan's ranks have it: without stages, a sample has fewer
+/// ranks, which must not get the cores of the other stages.
+static simulate::Cluster sharedBy(const PlanOptions &plan,
+                                  const simulate::Cluster &cluster) {
+  simulate::Cluster shared = cluster.sharedBy(plan.mesh.ranks());
+  shared.byThreads.clear();
+  return shared;
+}
+
+static double coreShareOf(const PlanOptions &plan,
+                          const simulate::Cluster &cluster) {
+  int64_t cores = cluster.nodes * cluster.coresPerNode;
+  int64_t ranks = plan.mesh.ranks() / plan.mesh.sizeOf(MeshAxis::Pipeline);
+  int64_t used = ranks * threadsOf(plan, cluster);
+  return used == 0 ? 0
+                   : std::min(1.0, static_cast<double>(used) /
+                                       static_cast<double>(cores));
+}
+
 Sample tessera::takeSample(const SampledModel &model, const PlanOptions &plan,
-                           const simulate::Cluster &cluster) {
+                           const simulate::Cluster &machines) {
   Sample sample;
+  sample.coreShare = coreShareOf(plan, machines);
+  simulate::Cluster cluster = sharedBy(plan, machines);
   for (int64_t layers : {1, 2})
     for (size_t i : {0, 1}) {
       Evaluation &of = sample.of[layers - 1][i];
@@ -231,6 +264,12 @@ Estimate tessera::estimate(const Sample &sample, const PlanOptions &plan,
   double bytes = state.fixed / std::min(count, 2.0) + state.ofLayer * ofStage +
                  kept.fixed / count +
                  kept.ofLayer * ofStage * inFlight(plan, count);
-  return {"", steps * seconds + once.fixed / count + once.ofLayer * ofStage,
-          bytes};
+  double inStages =
+      steps * seconds + once.fixed / count + once.ofLayer * ofStage;
+  // All work of all stages, where they share cores.
+  double onCores =
+      sample.coreShare *
+      (static_cast<double>(plan.sizes.microBatches) * micro.at(all) +
+       once.at(all));
+  return {"", std::max(inStages, onCores), bytes};
 }

@@ -29,7 +29,14 @@ PlanOptions sampleOf(const PlanOptions &plan, size_t index);
 struct Sample {
   static constexpr int64_t kCounts[2] = {2, 3};
   Evaluation of[2][2]; ///< By layers (1 or 2) - 1 and index into kCounts.
+  /// Of a CPU: the part of the cores that the ranks of a sample use. Ranks of
+  /// the plan's other stages use as much, or what is left.
+  double coreShare = 0;
 };
+
+/// Plans whose samples have the same key have equal samples.
+std::string sampleKey(const PlanOptions &plan,
+                      const simulate::Cluster &cluster);
 
 /// Copies of a config.json with one and with two layers, in a temporary
 /// directory that goes with this.

@@ -107,8 +107,7 @@ double Planner::costOf(const PlannedStep &step) const {
 void Planner::takeSamples() {
   std::vector<std::pair<Sample *, const PlanOptions *>> missing;
   for (const PlannedStep &step : plans) {
-    auto [sample, isNew] =
-        samples.try_emplace(plan::keyOf(sampleOf(step.plan, 0)));
+    auto [sample, isNew] = samples.try_emplace(sampleKey(step.plan, cluster));
     if (isNew)
       missing.push_back({&sample->second, &step.plan});
   }
@@ -120,7 +119,7 @@ void Planner::takeSamples() {
 
 /// Of plans that a search comes to later, samples are taken when needed.
 const Sample &Planner::sampleFor(const PlanOptions &plan) {
-  auto [sample, isNew] = samples.try_emplace(plan::keyOf(sampleOf(plan, 0)));
+  auto [sample, isNew] = samples.try_emplace(sampleKey(plan, cluster));
   if (isNew)
     sample->second = takeSample(sampled, plan, cluster);
   return sample->second;
@@ -168,7 +167,7 @@ double Planner::estimateOf(const PlannedStep &step) const {
 
 std::vector<double> Planner::estimates() {
   for (PlannedStep &step : plans)
-    step.estimate = estimate(samples.at(plan::keyOf(sampleOf(step.plan, 0))),
+    step.estimate = estimate(samples.at(sampleKey(step.plan, cluster)),
                              step.plan, facts.layers);
   std::vector<double> costs;
   for (const PlannedStep &step : plans)
@@ -254,6 +253,28 @@ static int64_t ownLayers(const PlanOptions &plan) {
   return count;
 }
 
+/// Whether cuts that the search chose are those that the compiler chooses, and
+/// buckets of another size are the same buckets.
+static bool areOneProgram(const PlannedStep &a, const PlannedStep &b) {
+  PlanOptions other = b.plan;
+  other.stages.layers = a.plan.stages.layers;
+  other.communication.bucketBytes = a.plan.communication.bucketBytes;
+  return !a.of.chunks.empty() && a.of.chunks == b.of.chunks &&
+         a.of.seconds == b.of.seconds && a.of.bytes == b.of.bytes &&
+         plan::keyOf(a.plan) == plan::keyOf(other);
+}
+
+/// Of sorted steps.
+static void dropCopies(std::vector<PlannedStep> &steps) {
+  std::vector<PlannedStep> kept;
+  for (PlannedStep &step : steps)
+    if (llvm::none_of(kept, [&](const PlannedStep &other) {
+          return areOneProgram(other, step);
+        }))
+      kept.push_back(std::move(step));
+  steps = std::move(kept);
+}
+
 PlanningResult Planner::resultOf(const plan::SearchResult &found) {
   PlanningResult result;
   result.isComplete = found.isComplete;
@@ -265,7 +286,6 @@ PlanningResult Planner::resultOf(const plan::SearchResult &found) {
       continue;
     }
     result.steps.push_back(step);
-    result.fitting += step.fits(memoryLimit);
     if (step.estimate && step.estimate->problem.empty())
       result.largestError =
           std::max(result.largestError,
@@ -275,10 +295,14 @@ PlanningResult Planner::resultOf(const plan::SearchResult &found) {
     for (const PlannedStep &step : plans)
       if (step.estimate && !step.estimate->problem.empty())
         result.problem = step.estimate->problem;
-  llvm::stable_sort(result.steps,
-                    [&](const PlannedStep &a, const PlannedStep &b) {
-                      return std::pair(costOf(a), ownLayers(a.plan)) <
-                             std::pair(costOf(b), ownLayers(b.plan));
-                    });
+  llvm::stable_sort(
+      result.steps, [&](const PlannedStep &a, const PlannedStep &b) {
+        return std::tuple(costOf(a), ownLayers(a.plan), a.plan.stages.layers) <
+               std::tuple(costOf(b), ownLayers(b.plan), b.plan.stages.layers);
+      });
+  dropCopies(result.steps);
+  result.fitting = llvm::count_if(result.steps, [&](const PlannedStep &step) {
+    return step.fits(memoryLimit);
+  });
   return result;
 }
