@@ -310,7 +310,8 @@ struct CodeTarget {
 /// Of a module that is not distributed yet; of one that does not train, none.
 static SmallVector<StringRef> layersOf(ModuleOp module) {
   func::FuncOp loss = module.lookupSymbol<func::FuncOp>("loss");
-  return loss ? layersOf(loss) : SmallVector<StringRef>();
+  return loss && !loss.isDeclaration() ? layersOf(loss)
+                                       : SmallVector<StringRef>();
 }
 
 /// Runs the passes of `build` after all checks of `given`.
