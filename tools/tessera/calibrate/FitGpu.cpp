@@ -6,6 +6,7 @@
 #include "tools/tessera/calibrate/FitGpu.h"
 #include "tessera/Simulate/Simulate.h"
 #include "tools/tessera/calibrate/FitRates.h"
+#include "tools/tessera/calibrate/Median.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <algorithm>
@@ -47,12 +48,6 @@ static auto keyOf(const Call &call) {
   return std::make_tuple(call.kind, call.shape, call.experts,
                          call.kind == CallKind::Kernel ? call.bytes : 0,
                          isAttention(call.kind) ? call.flops : 0);
-}
-
-static double medianOf(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// A call costs the time until the next one begins, as in the simulation.

@@ -5,21 +5,13 @@
 
 #include "tools/tessera/calibrate/FitRates.h"
 #include "tessera/Simulate/Simulate.h"
+#include "tools/tessera/calibrate/Median.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 using namespace tessera;
 using namespace tessera::simulate;
-
-/// 0 of none.
-static double medianOf(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 namespace {
 

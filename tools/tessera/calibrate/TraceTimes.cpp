@@ -1,6 +1,7 @@
 //===- TraceTimes.cpp - what traces say of calls --------------------------===//
 
 #include "tools/tessera/calibrate/TraceTimes.h"
+#include "tools/tessera/calibrate/Median.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
@@ -8,12 +9,6 @@
 
 using namespace tessera;
 namespace json = llvm::json;
-
-static double medianOf(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 using TimesByOp = std::map<int64_t, std::vector<double>>;
 
