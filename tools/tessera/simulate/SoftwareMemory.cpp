@@ -10,7 +10,6 @@
 #include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/report/Place.h"
 #include "tools/tessera/report/Table.h"
-#include "tools/tessera/verify/VerifyPrograms.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -60,27 +59,22 @@ private:
 
 /// Such software keeps all that backward reads, or nothing of a layer but its
 /// input: what Tessera's selective recomputation leaves out is kept.
-static MemoryOptions wholeLayersOf(const MemoryOptions &given, size_t layers) {
-  std::vector<bool> isFull(layers, false);
-  if (given.recompute == Recompute::Full)
-    for (size_t layer = 0; layer < layers; ++layer)
-      isFull[layer] = given.recomputeLayers < 0 ||
-                      static_cast<int64_t>(layer) < given.recomputeLayers;
-  for (const LayerRange &range : given.layerRecompute.ranges)
-    for (int64_t layer = range.first;
-         layer <= std::min<int64_t>(range.last, layers - 1); ++layer)
-      isFull[layer] = range.recompute == Recompute::Full;
+static MemoryOptions wholeLayersOf(const MemoryOptions &given,
+                                   const LayerModes &modes,
+                                   ArrayRef<StringRef> layers) {
   MemoryOptions whole = given;
   whole.recompute = Recompute::None;
   whole.recomputeLayers = -1;
   whole.layerRecompute = {};
-  for (size_t layer = 0; layer < layers; ++layer)
-    if (auto number = static_cast<int64_t>(layer); isFull[layer])
+  for (auto [index, layer] : enumerate(layers))
+    if (auto number = static_cast<int64_t>(index);
+        modes.modeOf(layer) == Recompute::Full)
       whole.layerRecompute.ranges.push_back({number, number, Recompute::Full});
   return whole;
 }
 
-static std::optional<StepTensors> readStep(const DriverOptions &options) {
+static std::optional<StepTensors> readStep(const DriverOptions &options,
+                                           const LayerModes &modes) {
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
@@ -92,7 +86,7 @@ static std::optional<StepTensors> readStep(const DriverOptions &options) {
   if (failed(model))
     return std::nullopt;
   PlanOptions plan = planOf(options, **module);
-  plan.memory = wholeLayersOf(plan.memory, layersOf(*model).size());
+  plan.memory = wholeLayersOf(plan.memory, modes, layersOf(*model));
   plan.debugging.dumpDirectory.clear();
   plan.debugging.reproducer.clear();
   if (failed(distributeToStep(**module, plan)))
@@ -250,17 +244,14 @@ static SoftwareMemory unknownMemory(const char *why) {
 }
 
 std::optional<SoftwareMemory>
-tessera::softwareMemory(DriverOptions options, Precision precision,
+tessera::softwareMemory(const DriverOptions &options, Precision precision,
                         const simulate::Cluster &cluster,
                         const Report &report) {
   if (options.isArtifact())
     return unknownMemory("an artifact has no typed program; give its model");
   if (precision != Precision::BF16)
     return unknownMemory("the facts are those of programs in bf16");
-  if (options.plan.memory.recompute == Recompute::Auto &&
-      !chooseRecompute(options))
-    return std::nullopt;
-  std::optional<StepTensors> step = readStep(options);
+  std::optional<StepTensors> step = readStep(options, *report.layerModes);
   if (!step)
     return std::nullopt;
   // The typed program has a row for each expert and token.

@@ -50,7 +50,7 @@ struct SoftwareMemory {
 /// Of the training step that `options` ask for, in `precision`, on a cluster
 /// that has such facts. `report` is of its program, which was simulated. Prints
 /// errors.
-std::optional<SoftwareMemory> softwareMemory(DriverOptions options,
+std::optional<SoftwareMemory> softwareMemory(const DriverOptions &options,
                                              Precision precision,
                                              const simulate::Cluster &cluster,
                                              const Report &report);
