@@ -8,16 +8,20 @@
 #include "tessera/abi.h"
 
 #include <cstdio>
+#include <random>
 #include <vector>
 
 using namespace tessera;
 using namespace tessera::cuda;
 
-/// Random bits would be NaNs: ones, which the power limit treats kindly, so the
-/// limit is rather too high than too low.
+/// Random numbers of either sign in [1, 2): equal ones would let a GPU at its
+/// power limit run faster than a training step can.
 static void fill(DeviceMemory &memory, cudaStream_t stream) {
-  std::vector<uint16_t> ones(memory.size() / 2, 0x3F80);
-  check(cudaMemcpyAsync(memory.data(), ones.data(), memory.size(),
+  std::mt19937 random(1);
+  std::vector<uint16_t> numbers(memory.size() / 2);
+  for (uint16_t &number : numbers)
+    number = uint16_t(0x3F80 | (random() & 0x807F));
+  check(cudaMemcpyAsync(memory.data(), numbers.data(), memory.size(),
                         cudaMemcpyHostToDevice, stream),
         "filling");
   check(cudaStreamSynchronize(stream), "filling");

@@ -6,7 +6,7 @@ Artifacts bench-MODEL-VARIANT.tsr are the same model compiled otherwise, measure
 Every measurement has a part of the time that is left; OUTPUT is written after each, so what was measured stays when
 the time ends. Tessera's ops are timed one by one (op_times.py), and it is also measured
 without cuDNN's attention. PyTorch is measured eager, with CUDA graphs, with
-torch.compile and with both; the fastest counts.
+torch.compile and with both; the fastest counts. PYTORCH_MODES in the environment names fewer of these, by commas.
 """
 import json
 import os
@@ -149,7 +149,7 @@ class Run:
         for variant in sorted(artifacts.glob(f"bench-{model}-*.tsr")):
             self.attempt(entry, "tessera " + variant.stem.removeprefix(f"bench-{model}-"), 30, lambda seconds, log:
                          measure_tessera(variant, self.build, limit, seconds, log)[0])
-        for mode in MODES:
+        for mode in filter(None, os.environ.get("PYTORCH_MODES", ",".join(MODES)).split(",")):
             # The rest of the models must have their turn.
             self.attempt(entry, "pytorch " + mode, 75 if "compile" in mode else 30,
                          lambda seconds, log: measure_pytorch(ready, model, mode, limit, seconds, log))

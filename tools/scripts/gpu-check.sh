@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one call of at most ten minutes.
-#   gpu-check.sh --carry   on a machine with the compiler: writes build-gpu/carry, artifacts and what builds need
-#   gpu-check.sh           on one with a GPU, nvcc and cmake, but no LLVM and no network: builds the runtime, runs the
+#   gpu-check.sh --carry   on a machine with the compiler: writes build-gpu/carry: artifacts, what builds need and, where
+#                          nvcc is, the programs
+#   gpu-check.sh           on one with a GPU, but no LLVM and no network: takes the programs that were carried or, where
+#                          they do not load, builds them with nvcc and cmake; runs the
 #                          device's tests, trains carried artifacts and continues texts beside the CPU's, runs
 #                          compute-sanitizer, measures GPT-2 of four sizes beside PyTorch and the time of each op;
 #                          writes result.json and logs into build-gpu/out. Where $OUT names a folder it gets the result
@@ -87,19 +89,38 @@ copy_packages() {
   cp -r /usr/share/cmake/nlohmann_json "$prefix/share/cmake/"
 }
 
+programs=(GpuTests tessera-attention-gpu-test gpu-track gpu-texts gpu-steps gpu-limits gpu-experts)
+
+# Built here: time on a machine with a GPU is dear.
+copy_programs() {
+  local nvcc
+  nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+  [ -x "$nvcc" ] || return 0
+  local launcher=()
+  [ ! -x /usr/bin/ccache ] || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=/usr/bin/ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=/usr/bin/ccache)
+  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DTESSERA_BUILD_COMPILER=OFF -DTESSERA_CUDA=ON \
+    -DCMAKE_CUDA_COMPILER="$nvcc" "${launcher[@]}" >/dev/null || return 1
+  cmake --build "$build" -j "$(nproc)" --target "${programs[@]}" tessera_cuda >/dev/null || return 1
+  mkdir -p "$carry/programs/bin" "$carry/programs/lib"
+  cp "${programs[@]/#/$build/bin/}" "$carry/programs/bin/"
+  cp -a "$build"/lib/libtessera_runtime.so* "$build"/lib/libtessera_cuda.so "$carry/programs/lib/"
+  strip "$carry"/programs/bin/* "$carry"/programs/lib/*.so*
+}
+
 if [ "${1:-}" = --carry ]; then
   [ -x build/bin/tessera ] || { echo "gpu-check: build/bin/tessera is missing; run tools/scripts/quickstart.sh" >&2; exit 1; }
   rm -rf "$carry"
   compile_artifacts
   copy_packages || exit 1
+  copy_programs || exit 1
   # Packed: what travels to the other machine may be limited.
-  tar -C "$carry" -czf "$carry/packed.tar.gz" artifacts prefix && rm -rf "$carry/artifacts" "$carry/prefix" || exit 1
+  (cd "$carry" && tar -cf - -- * | xz -T0 -3 >../packed.tar.xz && rm -rf -- * && mv ../packed.tar.xz .) || exit 1
   echo "gpu-check: carry build-gpu/carry ($(du -sh "$carry" | cut -f1)) beside the sources"
   exit 0
 fi
 
 [ -d "$carry" ] || { echo "gpu-check: build-gpu/carry is missing; run gpu-check.sh --carry where the compiler is" >&2; exit 1; }
-[ -d "$carry/prefix" ] || tar -C "$carry" -xzf "$carry/packed.tar.gz" || exit 1
+[ -d "$carry/prefix" ] || tar -C "$carry" -xJf "$carry/packed.tar.xz" || exit 1
 rm -rf "$out"
 mkdir -p "$out"
 results=$out/results.tsv
@@ -148,7 +169,20 @@ export carry build
 export -f configure track track_own texts
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"$out/gpu.txt" 2>&1
-export LD_LIBRARY_PATH=$carry/prefix/lib:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# CUDA's libraries may be there only as Python's packages of them.
+packaged=$(python3 -c 'import glob, site; print(":".join(g for s in site.getsitepackages() for g in glob.glob(s + "/nvidia/*/lib")))')
+export LD_LIBRARY_PATH=$carry/prefix/lib:/usr/local/cuda/lib64${packaged:+:$packaged}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+# Whether programs that were carried find every library here.
+can_run_carried() {
+  [ -x "$carry/programs/bin/GpuTests" ] || return 1
+  local missing
+  missing=$(LD_LIBRARY_PATH=$carry/programs/lib:$LD_LIBRARY_PATH ldd "$carry"/programs/bin/* "$carry"/programs/lib/*.so 2>&1 | grep -E "not found|error")
+  [ -z "$missing" ] || { echo "gpu-check: carried programs do not load here, so they are built: $missing"; return 1; }
+  build=$carry/programs
+  export LD_LIBRARY_PATH=$build/lib:$LD_LIBRARY_PATH
+}
+
 run_tests() {
   check device-tests 120 "$build/bin/GpuTests"
   check attention-tests 90 "$build/bin/tessera-attention-gpu-test"
@@ -198,7 +232,7 @@ PY
 
 part=${1:-all}
 [ $# -eq 0 ] || shift
-if check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; then
+if can_run_carried || { check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; }; then
   [ "$part" = bench ] || run_tests
   summarize
   # The last: it takes what time there is.
