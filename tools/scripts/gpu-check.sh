@@ -89,7 +89,7 @@ copy_packages() {
   cp -r /usr/share/cmake/nlohmann_json "$prefix/share/cmake/"
 }
 
-programs=(GpuTests tessera-attention-gpu-test gpu-track gpu-texts gpu-steps gpu-limits gpu-experts)
+programs=(GpuTests tessera-attention-gpu-test gpu-track gpu-texts gpu-steps gpu-limits gpu-experts gpu-products)
 
 # Built here: time on a machine with a GPU is dear.
 copy_programs() {

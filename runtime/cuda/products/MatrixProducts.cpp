@@ -1,6 +1,7 @@
 #include "runtime/cuda/products/MatrixProducts.h"
 
 #include "runtime/cuda/Check.h"
+#include "runtime/cuda/products/AlignedParts.h"
 #include "tessera/abi.h"
 
 namespace tessera::cuda {
@@ -278,8 +279,11 @@ void MatrixProducts::run(const GemmProblem &problem, void *workspace,
     check(startFromBias(plainProduct(problem), stream), "starting from a bias");
   if (isEmpty || problem.k == 0)
     return check(followProduct(problem, workspace, stream), "an epilogue");
-  if (problem.batch == 1 || problem.strideC != 0)
-    return product(problem, workspace, stream);
+  if (problem.batch == 1 || problem.strideC != 0) {
+    for (const GemmProblem &part : alignedParts(problem))
+      product(part, workspace, stream);
+    return;
+  }
   // One C for all: they follow each other.
   GemmProblem one = problem;
   one.batch = 1;
