@@ -34,7 +34,8 @@ def group_of(op):
     if "kernel" in op:
         return op["kernel"]
     part = re.sub(r"\.\d+(?=\.|$)", ".*", op.get("name", ""))
-    return " ".join(filter(None, [op["op"], op.get("phase"), part]))
+    shape = "x".join(map(str, op.get("shape", [])))
+    return " ".join(filter(None, [op["op"], op.get("phase"), part, shape]))
 
 
 def summarize(ops, events, copy, matmul):

@@ -189,6 +189,8 @@ void CudaRank::prepareFor(const Call &call) {
     bytes = attentionWorkspaceOf(call);
   if (call.entry == TSR_ENTRY_GEMM && call.args[TSR_GEMM_INT8_B])
     bytes = productWorkspaceBytes + int8WidenedBytes(productOf(call));
+  else if (call.entry == TSR_ENTRY_GEMM)
+    products.prepare(productOf(call));
   if (call.entry == TSR_ENTRY_SCATTER_ADD)
     bytes = scatterWorkspace(scatterOf(call));
   if (call.entry == TSR_ENTRY_ROUTED)

@@ -207,6 +207,8 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
   }
 }
 
+size_t cublasLtGetVersion() { return 130000; }
+
 cublasStatus_t
 cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
   *preference = nullptr;

@@ -12,8 +12,10 @@
 namespace tessera::cuda {
 
 struct MatrixProducts::Plan {};
-MatrixProducts::MatrixProducts() {}
+MatrixProducts::MatrixProducts(int, bool)
+    : choices(nullptr), canMeasure(false) {}
 MatrixProducts::~MatrixProducts() {}
+void MatrixProducts::prepare(const GemmProblem &) {}
 
 void MatrixProducts::run(const GemmProblem &p, void *, cudaStream_t stream) {
   stream->push([p] {
