@@ -190,7 +190,9 @@ run_tests() {
   for name in f32-serial f32-tp=2 f32-dp=2,tp=2; do check "track-$name" 30 track "tiny-$name" 2e-3; done
   for name in bf16-serial bf16-tp=2 bf16-dp=2,tp=2; do check "track-$name" 30 track "tiny-$name" 3e-2; done
   for name in t5-f32 ring-f32 rounds-f32; do check "track-$name" 30 track "$name" 2e-3; done
-  for name in t5-bf16 ring-bf16; do check "track-$name" 30 track "$name" 3e-2; done
+  check track-ring-bf16 30 track ring-bf16 3e-2
+  # After 50 steps the CPU's own losses of tp=2 and serial are 5e-2 apart (and near 0), after 20 they are 1e-2 apart.
+  check track-t5-bf16 30 track t5-bf16 3e-2 20
   check track-own-attention 30 track_own tiny-bf16-serial 3e-2
   # In bf16 a tie of two experts falls the other way sooner or later, and losses part.
   for mesh in serial ep=2,tp=2; do

@@ -13,7 +13,7 @@ AttentionCall decodeAttentionCall(const int64_t *args) {
     fail(static_cast<tsr_status>(code), error);
   AttentionCall call{problem, nullptr};
   if (const char *why = checkAttention(call))
-    fail(TSR_UNSUPPORTED, "attention: ", why);
+    fail(TSR_UNSUPPORTED, why);
   return call;
 }
 

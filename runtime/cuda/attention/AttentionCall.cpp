@@ -74,8 +74,6 @@ const char *tessera::cuda::checkAttention(const AttentionCall &c) {
            "head_dim";
   if (!(c.dropout >= 0 && c.dropout < 1))
     return "attention: dropout is not in [0, 1)";
-  if (c.dropout > 0 && !c.key)
-    return "attention: dropout needs the key of its stream";
   return c.buckets != 0 ? checkBias(c) : nullptr;
 }
 

@@ -14,12 +14,15 @@ namespace tessera::cuda {
 /// Element (b, s, n, d) of Q lies at q[(b * seqQ + s) * rowQ + n * headDim +
 /// d]; the other tensors alike.
 struct AttentionCall : AttentionArguments {
-  const uint64_t *key; /* device memory, the dropout stream's key; null without
-                          dropout */
+  /// In device memory, the key of the dropout's stream. Null without dropout,
+  /// and as long as the address is not known.
+  const uint64_t *key;
+
+  bool lacksKey() const { return dropout > 0 && !key; }
 };
 
 /// Null, or why the call is not supported: a text without a full stop that
-/// lives for ever. The strides of gradients are not looked at.
+/// lives for ever. The strides of gradients and the key are not looked at.
 const char *checkAttention(const AttentionCall &call);
 
 /// Likewise for what only forward asks for, and for what only backward uses.

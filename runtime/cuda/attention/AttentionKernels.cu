@@ -12,7 +12,7 @@ cudaError_t tessera::cuda::attentionForward(
     const AttentionCall &call, const void *q, const void *k, const void *v,
     void *o, void *lse, const void *table, const void *querySegments,
     const void *keySegments, void *workspace, cudaStream_t stream) {
-  if (checkAttention(call) || checkAttentionSlice(call))
+  if (checkAttention(call) || checkAttentionSlice(call) || call.lacksKey())
     return cudaErrorInvalidValue;
   AttentionBuffers buffers = {};
   buffers.q = q;
@@ -33,7 +33,7 @@ cudaError_t tessera::cuda::attentionBackward(
     const void *v, const void *o, const void *lse, void *dQ, void *dK, void *dV,
     const void *table, void *dTable, const void *querySegments,
     const void *keySegments, void *workspace, cudaStream_t stream) {
-  if (checkAttention(call) || checkAttentionGradients(call))
+  if (checkAttention(call) || checkAttentionGradients(call) || call.lacksKey())
     return cudaErrorInvalidValue;
   const AttentionBuffers buffers = {
       q,  k,         v,     o,      lse,           dO,         dQ, dK,

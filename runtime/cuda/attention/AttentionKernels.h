@@ -15,7 +15,7 @@ namespace tessera::cuda {
 /// Writes o [batch, seqQ, heads, headDim] and lse (f32 [batch, heads, seqQ]).
 /// `workspace` has attentionWorkspace(call, false) bytes; `table` is null
 /// without a bias.
-/// cudaErrorInvalidValue where checkAttention has an objection.
+/// cudaErrorInvalidValue where checkAttention has an objection or a key lacks.
 cudaError_t attentionForward(const AttentionCall &call, const void *q,
                              const void *k, const void *v, void *o, void *lse,
                              const void *table, const void *querySegments,

@@ -1,5 +1,6 @@
 //===- StandInAttention.cpp - the CPU's attention in stream order ---------===//
-// The key of dropout is read when the work runs, as a kernel would.
+// The key of dropout is read when the work runs, as a kernel would. What a call
+// may ask for is the device's own code (AttentionCall.cpp).
 
 #include "runtime/cpu/AttentionSegments.h"
 #include "runtime/cpu/AttentionUnits.h"
@@ -41,24 +42,13 @@ void prepareSegments(AttentionProblem *p, const void *queries, const void *keys,
 }
 } // namespace
 
-const char *checkAttentionSlice(const AttentionCall &call) {
-  bool isHidden = call.isSlice() && !call.earlier && call.firstQuery() < 0;
-  return isHidden && call.causal ? "the first slice is hidden" : nullptr;
-}
-
-const char *checkAttention(const AttentionCall &call) {
-  return call.headDim > 256 ? "the head is wider than 256" : nullptr;
-}
-
-size_t attentionWorkspace(const AttentionCall &call, bool backward) {
-  return static_cast<size_t>(call.seqQ * (backward ? 8 : 4));
-}
-
 cudaError_t attentionForward(const AttentionCall &call, const void *q,
                              const void *k, const void *v, void *o, void *lse,
                              const void *table, const void *querySegments,
                              const void *keySegments, void *,
                              cudaStream_t stream) {
+  if (checkAttention(call) || checkAttentionSlice(call) || call.lacksKey())
+    return cudaErrorInvalidValue;
   stream->push([=] {
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.o = o, p.lse = lse;
@@ -84,6 +74,8 @@ cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
                               void *dTable, const void *querySegments,
                               const void *keySegments, void *,
                               cudaStream_t stream) {
+  if (checkAttention(call) || checkAttentionGradients(call) || call.lacksKey())
+    return cudaErrorInvalidValue;
   stream->push([=] {
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.dO = dO;

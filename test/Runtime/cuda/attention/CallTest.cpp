@@ -53,8 +53,6 @@ TEST(AttentionCall, RefusesWithAReason) {
             "head_dim");
   EXPECT_EQ(why([](AttentionCall &c) { c.dropout = 1; }),
             "attention: dropout is not in [0, 1)");
-  EXPECT_EQ(why([](AttentionCall &c) { c.dropout = 0.5; }),
-            "attention: dropout needs the key of its stream");
   EXPECT_EQ(why([](AttentionCall &c) { c.queryStart = -1; }),
             "attention: query positions are from 0 to 2^31 - 1024 on CUDA");
   EXPECT_EQ(why([](AttentionCall &c) { c.buckets = 3, c.maxDistance = 9; }),
@@ -94,6 +92,18 @@ TEST(AttentionCall, RefusesWithAReason) {
   EXPECT_STREQ(checkAttentionGradients(c),
                "attention_backward: row strides of d_k and d_v are less than "
                "kv_heads * head_dim");
+}
+
+/// A call is checked before the address of its key is known.
+TEST(AttentionCall, IsAcceptedBeforeItHasItsKey) {
+  uint64_t key = 0;
+  AttentionCall c = plainCall();
+  EXPECT_FALSE(c.lacksKey());
+  c.dropout = 0.5;
+  EXPECT_STREQ(checkAttention(c), nullptr);
+  EXPECT_TRUE(c.lacksKey());
+  c.key = &key;
+  EXPECT_FALSE(c.lacksKey());
 }
 
 TEST(AttentionCall, WorkspaceIsOneFloatPerRowInBackward) {

@@ -4,6 +4,7 @@
 
 #include "runtime/cpu/CpuEntries.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -41,6 +42,15 @@ Buffer numbers(const std::vector<double> &values) {
   for (size_t i = 0; i < values.size(); ++i)
     made.set(int64_t(i), values[i]);
   return made;
+}
+
+/// With one NaN for all: that of a result is another on a GPU than on a CPU
+/// (CUDA C++ Programming Guide, "Floating-Point Standard").
+Buffer withOneNan(Buffer numbers) {
+  for (int64_t i = 0; i < numbers.size(); ++i)
+    if (std::isnan(numbers.get(i)))
+      numbers.set(i, kNan);
+  return numbers;
 }
 
 using Entry = int32_t (*)(int, void *const *, const int64_t *, std::string *);
@@ -139,5 +149,5 @@ void tessera::test::expectPenaltiesOfCpu(const CacheBackend &backend) {
                                numbers({1.3, 1, 0.6})};
   const std::vector<Buffer> wanted = onCpu(cpuPenalize, args, found);
   backend(TSR_ENTRY_PENALIZE, args, found, 0);
-  EXPECT_TRUE(found[0] == wanted[0]);
+  EXPECT_TRUE(withOneNan(found[0]) == withOneNan(wanted[0]));
 }
