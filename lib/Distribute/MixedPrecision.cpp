@@ -3,6 +3,7 @@
 // all readers may read the value rounded, and its op can make it rounded.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Distribute/TokenScores.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Trained.h"
@@ -28,10 +29,28 @@ bool isProduct(Operation *op) {
   return precision && precision.mayRoundOperands(/*resultIsRounded=*/false);
 }
 
-/// The values of a function that are stored in bf16.
+/// Puts a cast between the logits and the cross-entropy, which then reads them
+/// in f32 whatever type they have. Null if the function has no cross-entropy,
+/// or logits that no op makes.
+nn::CastOp widenLogits(func::FuncOp func) {
+  nn::PickOp pick = findPick(func);
+  Operation *head = pick ? pick.getLogits().getDefiningOp() : nullptr;
+  if (!head || !isF32(pick.getLogits()))
+    return {};
+  Value logits = pick.getLogits();
+  OpBuilder builder(func.getContext());
+  builder.setInsertionPointAfter(head);
+  auto widened = nn::create<nn::CastOp>(builder, head->getLoc(), logits,
+                                        TypeAttr::get(builder.getF32Type()));
+  logits.replaceAllUsesExcept(widened.getResult(), widened);
+  return widened;
+}
+
+/// The values of a function that are stored in bf16. The cast, if any, widens
+/// what it reads.
 class RoundedValues {
 public:
-  explicit RoundedValues(func::FuncOp func);
+  RoundedValues(func::FuncOp func, nn::CastOp widening);
 
   bool contains(Value value) const { return values.contains(value); }
 
@@ -40,10 +59,12 @@ private:
   bool mayReadRounded(Operation *reader) const;
   bool canMakeRounded(Operation *op) const;
 
+  nn::CastOp widening;
   DenseSet<Value> values;
 };
 
-RoundedValues::RoundedValues(func::FuncOp func) {
+RoundedValues::RoundedValues(func::FuncOp func, nn::CastOp widening)
+    : widening(widening) {
   SmallVector<OpResult> candidates;
   func.walk([&](Operation *op) {
     for (OpResult result : op->getResults())
@@ -77,6 +98,8 @@ bool RoundedValues::resultsAreRounded(Operation *op) const {
 }
 
 bool RoundedValues::mayReadRounded(Operation *reader) const {
+  if (reader == widening)
+    return true;
   if (auto precision = dyn_cast<PrecisionOpInterface>(reader))
     return precision.mayRoundOperands(resultsAreRounded(reader));
   return resultsAreRounded(reader);
@@ -87,6 +110,8 @@ bool RoundedValues::mayReadRounded(Operation *reader) const {
 bool RoundedValues::canMakeRounded(Operation *op) const {
   if (isa<PrecisionOpInterface>(op))
     return true;
+  if (op == widening)
+    return false;
   bool isFirst = true;
   for (Value operand : op->getOperands()) {
     if (!isF32(operand))
@@ -110,7 +135,12 @@ struct MixedPrecisionPass
     func::FuncOp func = *found;
     if (failed(checkParameters(func)))
       return signalPassFailure();
-    RoundedValues rounded(func);
+    nn::CastOp widening = trains ? widenLogits(func) : nn::CastOp();
+    RoundedValues rounded(func, widening);
+    if (widening && !rounded.contains(widening.getInput())) {
+      widening.replaceAllUsesWith(widening.getInput());
+      widening.erase();
+    }
     for (Operation &op : func.getBody().front().without_terminator())
       if (failed(assign(&op, rounded)))
         return signalPassFailure();

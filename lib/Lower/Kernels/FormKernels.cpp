@@ -35,29 +35,52 @@ private:
   OwningOpRef<ModuleOp> holder;
 };
 
-/// Every kernel masks what it reads itself, so that nothing masked is stored.
-/// Readers come before what they read, as a mask may be masked again.
-static void maskInReaders(func::FuncOp step) {
-  SmallVector<dist::MaskOp> masks;
-  step.walk([&](dist::MaskOp mask) { masks.push_back(mask); });
-  for (dist::MaskOp mask : llvm::reverse(masks)) {
-    if (mask->hasAttr(rt::RTDialect::kKeepAttr) ||
-        mask->hasAttr(rt::RTDialect::kRoleAttr))
+static int64_t widthOf(Value value) {
+  return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+}
+
+/// Whether the op's result holds no more than its operand does: a mask, or a
+/// cast to a wider type that only kernels read.
+static bool isForReaders(Operation *op) {
+  if (op->hasAttr(rt::RTDialect::kKeepAttr) ||
+      op->hasAttr(rt::RTDialect::kRoleAttr))
+    return false;
+  if (auto cast = dyn_cast<nn::CastOp>(op))
+    return widthOf(cast.getInput()) < widthOf(cast.getOutput()) &&
+           llvm::all_of(cast->getUsers(), [](Operation *reader) {
+             return kernelSpace(reader).has_value();
+           });
+  return isa<dist::MaskOp>(op);
+}
+
+/// Every kernel masks and widens what it reads itself, so that nothing masked
+/// or wide is stored. Readers come before what they read, as a mask may be
+/// masked again.
+static void repeatInReaders(func::FuncOp step) {
+  SmallVector<Operation *> ops;
+  step.walk([&](Operation *op) {
+    if (isForReaders(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(ops)) {
+    if (op->hasOneUse())
       continue;
-    for (OpOperand &use : llvm::make_early_inc_range(mask->getUses())) {
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
       Operation *reader = use.getOwner();
-      if (!kernelSpace(reader) || mask->hasOneUse())
+      if (!kernelSpace(reader))
         continue;
       OpBuilder builder(reader);
-      Operation *clone = builder.clone(*mask);
+      Operation *clone = builder.clone(*op);
       inheritPhase(clone, reader);
       use.set(clone->getResult(0));
     }
+    if (op->use_empty())
+      op->erase();
   }
 }
 
 LogicalResult StepKernels::run() {
-  maskInReaders(step);
+  repeatInReaders(step);
   SmallVector<Block *> blocks = {&step.getBody().front()};
   step.walk(
       [&](rt::LoopOp loop) { blocks.push_back(&loop.getBody().front()); });

@@ -2,7 +2,8 @@
 // Where a value is an elementwise function of one value of its size, a kernel
 // of backward reads either at the same cost. So the argument is kept instead,
 // and the forward kernel need not store the result. If only the store is saved,
-// a CPU is slower for functions such as exp; a GPU is not.
+// a CPU is slower for functions such as exp; a GPU is not. If the argument has a
+// narrower type, neither is.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"
@@ -63,9 +64,12 @@ class Chain {
 public:
   /// False if there is no such other value, or it is larger.
   bool find(Value value) {
-    return visit(value.getDefiningOp()) && root &&
-           rt::bytesOf(root) <= rt::bytesOf(value);
+    bytes = rt::bytesOf(value);
+    return visit(value.getDefiningOp()) && root && rt::bytesOf(root) <= bytes;
   }
+
+  /// Whether the other value takes fewer bytes.
+  bool isRootNarrower() const { return rt::bytesOf(root) < bytes; }
 
   bool isCostly() const {
     return llvm::any_of(ops, [](Operation *op) {
@@ -132,6 +136,7 @@ private:
   }
 
   Value root;
+  int64_t bytes = 0; ///< Of the value that is made.
   llvm::SetVector<Operation *> ops;
 };
 
@@ -178,7 +183,8 @@ void RecomputeElementwisePass::recompute(Value value) {
   Chain chain;
   if (!chain.find(value))
     return;
-  if (chain.isCostly() && !chain.isRootKept() && !functions)
+  if (chain.isCostly() && !chain.isRootKept() && !chain.isRootNarrower() &&
+      !functions)
     return;
   Value again = chain.cloneBefore(first, value);
   for (OpOperand *use : uses)
