@@ -36,18 +36,22 @@ def dump(options, folder):
     def text(name):
         return next((folder / "ir").glob(f"*-{name}.mlir")).read_text()
 
-    return text("rt-attach-metadata"), text("convert-kernel-to-nvvm")
+    return text("rt-batch-launches"), text("convert-kernel-to-nvvm")
 
 
 def kernels_of(program, code):
-    """(name, schedule, blocks, threads, bytes, launches) of each kernel. Launches in a loop over micro-batches count once."""
+    """(name, schedule, blocks, threads, bytes, ops, launches) of each kernel. Those in a loop over micro-batches count once;
+    ops that the device runs as one are one launch."""
     grids = {name: re.findall(r"constant\((\d+) : i64\)", body)[:2] for name, body in GRID.findall(code)}
-    launches = collections.Counter(re.findall(r"rt\.launch @(\w+)\(", program))
+    ops, launches = collections.Counter(), collections.Counter()
+    for name, rest in re.findall(r"rt\.launch @(\w+)\((.*)", program):
+        ops[name] += 1
+        launches[name] += "rt.followers" not in rest
     for name, arguments, results, attributes in KERNEL.findall(program):
         schedule = re.search(r'rt\.schedule = "(\w+)"', attributes)
         if schedule:
             size = sum(map(size_of, TENSOR.findall(arguments) + TENSOR.findall(results)))
-            yield name, schedule[1], *grids[name], size, launches[name]
+            yield name, schedule[1], *grids[name], size, ops[name], launches[name]
 
 
 def main():
@@ -60,13 +64,15 @@ def main():
         program, code = dump(options, pathlib.Path(folder))
     kernels = sorted(kernels_of(program, code), key=lambda k: -k[4] * k[5])
     epilogues = list(map(size_of, EPILOGUE.findall(program)))
-    total = sum(size * count for *_, size, count in kernels)
-    print(f"{len(kernels)} kernels, {sum(k[5] for k in kernels)} launches, {total / 1e9:.2f} GB read and written")
+    total = sum(size * count for *_, size, count, _ in kernels)
+    print(f"{len(kernels)} kernels, {sum(k[5] for k in kernels)} ops in {sum(k[6] for k in kernels)} launches, "
+          f"{total / 1e9:.2f} GB read and written")
     print(f"{len(epilogues)} epilogues of products, {sum(epilogues) / 1e9:.2f} GB\n")
-    print("| kernel | schedule | blocks x threads | MB | launches | share |")
-    print("|---|---|---|---|---|---|")
-    for name, schedule, blocks, threads, size, count in kernels[:options.top]:
-        print(f"| `{name}` | {schedule} | {blocks} x {threads} | {size / 1e6:.1f} | {count} | {size * count / total:.1%} |")
+    print("| kernel | schedule | blocks x threads | MB | ops | launches | share |")
+    print("|---|---|---|---|---|---|---|")
+    for name, schedule, blocks, threads, size, count, launches in kernels[:options.top]:
+        print(f"| `{name}` | {schedule} | {blocks} x {threads} | {size / 1e6:.1f} | {count} | {launches} | "
+              f"{size * count / total:.1%} |")
 
 
 if __name__ == "__main__":

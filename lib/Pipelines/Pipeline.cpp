@@ -253,6 +253,8 @@ void tessera::buildCommunicatePipeline(OpPassManager &passes,
 void tessera::buildMemoryPipeline(OpPassManager &passes,
                                   const PlanOptions &plan) {
   passes.addPass(createAnnotateSharingPass());
+  if (plan.device.hasCudaKernels())
+    passes.addPass(createGroupLaunchesPass());
   passes.addPass(createInsertCopiesPass());
   passes.addPass(createPlanMemoryPass());
   passes.addPass(createCheckMemoryPass());
@@ -264,11 +266,13 @@ void tessera::buildCodePipeline(OpPassManager &passes,
                                 const PlanOptions &plan) {
   passes.addPass(createAttachMetadataPass());
   // Host code takes the addresses of kernels, so these come first.
-  if (plan.device.hasCudaKernels())
+  if (plan.device.hasCudaKernels()) {
+    passes.addPass(createBatchLaunchesPass());
     passes.addPass(createConvertKernelToNVVMPass({plan.device.emulateGrid}));
-  else
+  } else {
     passes.addPass(createConvertKernelToLLVMPass(
         {static_cast<unsigned>(plan.device.vectorBits)}));
+  }
   passes.addPass(createLowerKernelsPass());
   passes.addPass(createConvertRTToLLVMPass());
   // Scalars are all that is left to convert.

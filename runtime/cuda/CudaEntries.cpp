@@ -172,6 +172,8 @@ void CudaRank::findKernels(const tsr_abi_device_kernel &kernel) {
          "' but has no " TSR_PROGRAM_IMAGE "; compile the model again");
   for (const tsr_abi_device_kernel *at = &kernel; at; at = at->next)
     image->find(*at);
+  if (kernel.batched)
+    image->findBatched(kernel);
 }
 
 /// What is missing or not supported is found here, before any work.
@@ -244,6 +246,9 @@ const int64_t *CudaRank::takeScalars(int64_t count) {
 
 void CudaRank::queueLaunch(const Call &call) {
   auto &kernel = kernelOf(call.buffers);
+  // With poison an error belongs to one op, which runs by itself.
+  if (batch.has(call) && !rank.poison)
+    return batch.add(call, *image, stream.get());
   image->launch(kernel, call.buffers + 1, takeScalars(kernel.scalars),
                 workspace.data(), stream.get());
 }
@@ -341,6 +346,8 @@ Status CudaRank::runAllToAll(const Call &call, const Collective &what) {
 }
 
 Status CudaRank::queue(const Call &call) {
+  if (call.entry != TSR_ENTRY_LAUNCH)
+    batch.expectEmpty();
   if (call.entry == TSR_ENTRY_WAIT) {
     communication.join(call.buffers[0]);
     return {};

@@ -89,50 +89,61 @@ void Image::loadPtx(const tsr_abi_device_image &image) {
        "; compile the model again for this GPU or install a newer driver");
 }
 
-CUfunction Image::find(const tsr_abi_device_kernel &kernel) {
+CUfunction Image::find(const tsr_abi_device_kernel &kernel, const char *name) {
   std::lock_guard<std::mutex> lock(mutex);
-  CUfunction &function = functions[&kernel];
+  CUfunction &function = functions[name];
   if (function)
     return function;
   if (kernel.blocks < 0 || kernel.blocks > INT32_MAX || kernel.threads < 1 ||
       kernel.threads > mostThreads || kernel.shared_bytes < 0)
-    fail(TSR_CORRUPT, "kernel '", kernel.name, "' has ", kernel.blocks,
-         " blocks of ", kernel.threads, " threads and ", kernel.shared_bytes,
+    fail(TSR_CORRUPT, "kernel '", name, "' has ", kernel.blocks, " blocks of ",
+         kernel.threads, " threads and ", kernel.shared_bytes,
          " bytes of shared memory; compile the model again");
   CUfunction found = nullptr;
-  if (CUresult result = driver.moduleGetFunction(&found, module, kernel.name))
-    fail(TSR_CORRUPT, "the artifact has no kernel '", kernel.name,
+  if (CUresult result = driver.moduleGetFunction(&found, module, name))
+    fail(TSR_CORRUPT, "the artifact has no kernel '", name,
          "': ", driver.errorText(result), "; compile the model again");
   if (kernel.shared_bytes > freeSharedBytes)
     if (CUresult result = driver.funcSetAttribute(
             found, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
             static_cast<int>(kernel.shared_bytes)))
-      fail(TSR_UNSUPPORTED, "kernel '", kernel.name, "' needs ",
-           kernel.shared_bytes, " bytes of shared memory per block, ",
-           architecture(), " refuses: ", driver.errorText(result));
+      fail(TSR_UNSUPPORTED, "kernel '", name, "' needs ", kernel.shared_bytes,
+           " bytes of shared memory per block, ", architecture(),
+           " refuses: ", driver.errorText(result));
   return function = found;
+}
+
+void Image::launch(const tsr_abi_device_kernel &kernel, const char *name,
+                   int64_t launches, void **parameters, cudaStream_t stream) {
+  if (kernel.blocks == 0)
+    return;
+  CUresult result = driver.launchKernel(
+      find(kernel, name), static_cast<unsigned>(kernel.blocks),
+      static_cast<unsigned>(launches), 1, static_cast<unsigned>(kernel.threads),
+      1, 1, static_cast<unsigned>(kernel.shared_bytes), stream, parameters,
+      nullptr);
+  if (result != CUDA_SUCCESS)
+    fail(TSR_INTERNAL, "cuda: launching kernel '", name,
+         "': ", driver.errorText(result));
 }
 
 void Image::launch(const tsr_abi_device_kernel &kernel, void *const *buffers,
                    const int64_t *scalars, void *workspace,
                    cudaStream_t stream) {
   for (const tsr_abi_device_kernel *at = &kernel; at; at = at->next) {
-    if (at->blocks == 0)
-      continue;
     std::vector<void *> parameters;
     for (int64_t i = 0; i < at->buffers; ++i)
       parameters.push_back(const_cast<void **>(&buffers[i]));
     parameters.push_back(&scalars);
     parameters.push_back(&workspace);
-    CUresult result =
-        driver.launchKernel(find(*at), static_cast<unsigned>(at->blocks), 1, 1,
-                            static_cast<unsigned>(at->threads), 1, 1,
-                            static_cast<unsigned>(at->shared_bytes), stream,
-                            parameters.data(), nullptr);
-    if (result != CUDA_SUCCESS)
-      fail(TSR_INTERNAL, "cuda: launching kernel '", at->name,
-           "': ", driver.errorText(result));
+    launch(*at, at->name, 1, parameters.data(), stream);
   }
+}
+
+void Image::launchBatch(const tsr_abi_device_kernel &kernel, int64_t launches,
+                        BatchTable &table, cudaStream_t stream) {
+  void *parameters[] = {table.data()};
+  launch(kernel, kernel.batched, launches, parameters, stream);
 }
 
 } // namespace tessera::cuda

@@ -8,10 +8,14 @@
 #include "runtime/cuda/Driver.h"
 #include "tessera/abi.h"
 
+#include <array>
 #include <map>
 #include <mutex>
 
 namespace tessera::cuda {
+
+/// The buffers of launches that run as one.
+using BatchTable = std::array<void *, TSR_BATCH_POINTERS>;
 
 class Image {
 public:
@@ -23,22 +27,34 @@ public:
   ~Image();
 
   /// Looked up once; throws TSR_CORRUPT if the image has no such function.
-  CUfunction find(const tsr_abi_device_kernel &kernel);
+  CUfunction find(const tsr_abi_device_kernel &kernel) {
+    return find(kernel, kernel.name);
+  }
+  /// The same for its form for several launches.
+  CUfunction findBatched(const tsr_abi_device_kernel &kernel) {
+    return find(kernel, kernel.batched);
+  }
   /// The kernel and those that follow it.
   void launch(const tsr_abi_device_kernel &kernel, void *const *buffers,
               const int64_t *scalars, void *workspace, cudaStream_t stream);
+  /// So many launches of a kernel as one.
+  void launchBatch(const tsr_abi_device_kernel &kernel, int64_t launches,
+                   BatchTable &table, cudaStream_t stream);
   /// "code for this GPU", or "PTX compiled by the driver: ..."
   const std::string &origin() const { return description; }
 
 private:
   bool loadCubin(const tsr_abi_device_image &image);
   void loadPtx(const tsr_abi_device_image &image);
+  CUfunction find(const tsr_abi_device_kernel &kernel, const char *name);
+  void launch(const tsr_abi_device_kernel &kernel, const char *name,
+              int64_t launches, void **parameters, cudaStream_t stream);
 
   const Driver &driver;
   CUmodule module = nullptr;
   std::string description;
   std::mutex mutex;
-  std::map<const tsr_abi_device_kernel *, CUfunction> functions;
+  std::map<const char *, CUfunction> functions; ///< by the program's strings
 };
 
 } // namespace tessera::cuda

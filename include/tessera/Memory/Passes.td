@@ -15,6 +15,18 @@ def AnnotateSharingPass : Pass<"rt-annotate-sharing", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
+def GroupLaunchesPass : Pass<"rt-group-launches", "::mlir::ModuleOp"> {
+  let summary = "Puts the optimizer's launches of one kernel side by side";
+  let description = [{
+    Before: `@step` of rt ops on tensors in SSA form, kernels with
+    `rt.may_share`. After: where launches of the optimizer follow one another,
+    they are sorted. A launch stays behind those whose results it reads, and
+    behind those that read what it may write over; otherwise launches of one
+    kernel come together, so that rt-batch-launches can make them one. Views and
+    scalars between them are moved before them.
+  }];
+}
+
 def InsertCopiesPass : Pass<"rt-insert-copies", "::mlir::ModuleOp"> {
   let summary = "Inserts the copies that writing in place needs";
   let description = [{

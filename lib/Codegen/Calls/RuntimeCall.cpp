@@ -61,8 +61,11 @@ Call launch(rt::LaunchOp op) {
   call.kernel = op.getKernelAttr();
   llvm::append_range(call.buffers, op.getInputs());
   llvm::append_range(call.buffers, op.getOutputs());
+  auto followers =
+      op->getAttrOfType<IntegerAttr>(rt::RTDialect::kFollowersAttr);
   call.arguments = {static_cast<int64_t>(op.getCount()),
-                    static_cast<int64_t>(op.getGrain())};
+                    static_cast<int64_t>(op.getGrain()),
+                    followers ? followers.getInt() : 0};
   for (Value scalar : op.getScalars())
     call.arguments.push_back(CallArgument::of(scalar));
   return call;

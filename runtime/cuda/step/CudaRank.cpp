@@ -121,6 +121,7 @@ Status CudaRank::runPass(const ProgramStep &step, Pass kind) {
   pass = kind;
   if (kind == Pass::Record)
     recording.clear();
+  batch.clear();
   tsr_abi_frame frame{&cudaApi(),
                       this,
                       arena.data(),
@@ -203,6 +204,7 @@ Status CudaRank::queueCalls(const ProgramStep &step) {
   Status status = runPass(step, Pass::Submit);
   if (!status.ok())
     return status;
+  batch.expectEmpty();
   results.queue(arena.data(), stream.get());
   rounds.queue(stream.get());
   return {};

@@ -17,6 +17,7 @@
 #include "runtime/cuda/cudnn/CudnnAttention.h"
 #include "runtime/cuda/products/MatrixProducts.h"
 #include "runtime/cuda/step/HostCopies.h"
+#include "runtime/cuda/step/LaunchBatch.h"
 #include "runtime/cuda/step/OpTimes.h"
 #include "runtime/cuda/step/RoundCounts.h"
 #include "runtime/cuda/step/StepGraph.h"
@@ -104,6 +105,7 @@ private:
   CudnnAttention cudnn;
   std::unique_ptr<Collectives> collectives;
   StepRecording recording;
+  LaunchBatch batch;
   int64_t workspaceNeeded = 0;
   Pass pass = Pass::Record;
   std::unique_ptr<OpTimes> times; ///< null: the step is not traced

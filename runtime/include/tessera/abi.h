@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Raised whenever anything in this file or in the artifact layout changes. */
-#define TSR_ABI_VERSION 14
+#define TSR_ABI_VERSION 15
 
 /* ------------------------------------------------------------- artifact ---
  * A `.tsr` file is: this header (little endian), `metadata_bytes` of UTF-8
@@ -81,7 +81,15 @@ typedef struct tsr_abi_device_kernel {
   int64_t scalars;
   /* Runs after it with the same parameters; null: none. */
   const struct tsr_abi_device_kernel *next;
+  /* Name of its form for several launches at once; null: none. */
+  const char *batched;
 } tsr_abi_device_kernel;
+
+/* The form for several launches has the kernel's blocks and threads for each of
+ * them: block (x, y) of its grid is block x of launch y. Its one parameter is a
+ * table of pointers, by value: the buffers of the first launch, then those of
+ * the next. It reads neither scalars nor the workspace. */
+enum { TSR_BATCH_POINTERS = 512 };
 
 /* All device kernels of a program. The cubin is used on the architecture it is
  * for, PTX (zero-terminated text) on others through the driver's compiler. */

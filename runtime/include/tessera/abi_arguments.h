@@ -10,8 +10,15 @@
 /* launch: run `kernel` over [0, COUNT) on the rank's threads, in ranges that
  * are multiples of GRAIN (the last may be shorter). buffers[0] is the kernel,
  * the rest are its buffers. Its scalars start at args[TSR_LAUNCH_SCALARS].
- * In a program for an accelerator buffers[0] is a tsr_abi_device_kernel. */
-enum { TSR_LAUNCH_COUNT = 0, TSR_LAUNCH_GRAIN, TSR_LAUNCH_SCALARS };
+ * In a program for an accelerator buffers[0] is a tsr_abi_device_kernel, and
+ * the next FOLLOWERS launches are of the same kernel and may run at the same
+ * time: none of them touches what another one writes. */
+enum {
+  TSR_LAUNCH_COUNT = 0,
+  TSR_LAUNCH_GRAIN,
+  TSR_LAUNCH_FOLLOWERS,
+  TSR_LAUNCH_SCALARS
+};
 
 /* gemm: row-major C[m,n] = op(A) op(B) (+ C if ACCUMULATE) (+ bias[n] if bias
  * is not null), for BATCH matrices at the given strides.

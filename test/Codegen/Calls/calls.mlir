@@ -37,9 +37,10 @@ module {
 
 // -----
 
-// A launch names its kernel by number; its third argument is scalar 1, which the program computes.
-// CHECK: @tsr_calls_0_words(dense<[1, 12884901889, 4294967296, 0, 4294967298]>
-// CHECK: @tsr_arguments(dense<[8, 1, 0]>
+// A launch names its kernel by number; its third argument says that no launch follows in one with it, its
+// fourth is scalar 1, which the program computes.
+// CHECK: @tsr_calls_0_words(dense<[1, 17179869185, 4294967296, 0, 4294967299]>
+// CHECK: @tsr_arguments(dense<[8, 1, 0, 0]>
 // CHECK: @tsr_kernels
 // CHECK: llvm.mlir.addressof @kernel
 // CHECK-LABEL: llvm.func @tsr_program_step

@@ -16,6 +16,7 @@ constexpr int64_t skippedBytes = 32 << 20;
 
 /// affine: workspace[i] = in[i] * scalars[0], by way of dynamic shared memory
 /// above 48 KiB. finish: out[i] = workspace[i] + scalars[1].
+/// double: out[i] = 2 * in[i]. double_batch does so for several launches.
 const char ptx[] = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -70,14 +71,56 @@ const char ptx[] = R"(.version 8.0
   st.global.f32 [%rd7], %f3;
   ret;
 }
+.visible .entry double(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3)
+{
+  .reg .b32 %r<5>;
+  .reg .b64 %rd<6>;
+  .reg .f32 %f<3>;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %ctaid.x;
+  mad.lo.s32 %r4, %r3, %r2, %r1;
+  mul.wide.s32 %rd1, %r4, 4;
+  ld.param.u64 %rd2, [p0];
+  add.s64 %rd3, %rd2, %rd1;
+  ld.global.f32 %f1, [%rd3];
+  add.f32 %f2, %f1, %f1;
+  ld.param.u64 %rd4, [p1];
+  add.s64 %rd5, %rd4, %rd1;
+  st.global.f32 [%rd5], %f2;
+  ret;
+}
+.visible .entry double_batch(.param .align 8 .b8 table[4096])
+{
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<9>;
+  .reg .f32 %f<3>;
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %ctaid.x;
+  mad.lo.s32 %r4, %r3, %r2, %r1;
+  mul.wide.s32 %rd1, %r4, 4;
+  mov.u32 %r5, %ctaid.y;
+  mul.wide.u32 %rd2, %r5, 16;
+  mov.b64 %rd3, table;
+  add.s64 %rd4, %rd3, %rd2;
+  ld.param.u64 %rd5, [%rd4];
+  ld.param.u64 %rd6, [%rd4+8];
+  add.s64 %rd7, %rd5, %rd1;
+  ld.global.f32 %f1, [%rd7];
+  add.f32 %f2, %f1, %f1;
+  add.s64 %rd8, %rd6, %rd1;
+  st.global.f32 [%rd8], %f2;
+  ret;
+}
 )";
 
 const tsr_abi_device_image image = {ptx, sizeof ptx, nullptr, 0,
                                     skippedBytes + count * 4};
 const tsr_abi_device_kernel finish = {"finish", blocks, threads, 0,
-                                      2,        2,      nullptr};
+                                      2,        2,      nullptr, nullptr};
 const tsr_abi_device_kernel affine = {"affine", blocks, threads, sharedBytes,
-                                      2,        2,      &finish};
+                                      2,        2,      &finish, nullptr};
 
 constexpr int64_t outAt = 4096;
 
@@ -86,7 +129,7 @@ int32_t launch(const Program &p, const tsr_abi_device_kernel &kernel,
   return p.call(
       p.frame.api->launch,
       {const_cast<tsr_abi_device_kernel *>(&kernel), p.at(0), p.at(outAt)},
-      {count, 1, factor, addend});
+      {count, 1, 0, factor, addend});
 }
 
 std::vector<float> inputs() {
@@ -157,6 +200,95 @@ TEST(GpuLaunch, PoisonRunsEveryOpByItself) {
   for (int64_t step = 0; step < 3; ++step)
     ASSERT_TRUE(world.step(step).ok());
   EXPECT_EQ(world.read<float>(0, outAt, count), wanted(5, 1));
+}
+
+const tsr_abi_device_kernel doubling = {"double", blocks,  threads,       0, 2,
+                                        0,        nullptr, "double_batch"};
+constexpr int64_t bufferBytes = count * 4;
+
+/// out[k] = 2 * in[k], where in[0] is buffer 0 and out[k] is buffer 1 + k.
+int32_t doubleInto(const Program &p, int64_t k, int64_t from,
+                   int64_t followers) {
+  return p.call(p.frame.api->launch,
+                {const_cast<tsr_abi_device_kernel *>(&doubling),
+                 p.at(from * bufferBytes), p.at((1 + k) * bufferBytes)},
+                {count, 1, followers});
+}
+
+/// Three launches that run as one, then one that reads what the last wrote.
+int32_t doubleInBatch(const Program &p) {
+  for (int64_t k = 0; k < 3; ++k)
+    if (int32_t code = doubleInto(p, k, 0, 2 - k))
+      return code;
+  return doubleInto(p, 3, 3, 0);
+}
+
+WorldOptions doublingWorld(Body body) {
+  WorldOptions options = withImage(std::move(body));
+  options.arenaBytes = 5 * bufferBytes;
+  return options;
+}
+
+void expectDoubled(World &world) {
+  world.write(0, 0, inputs());
+  for (int64_t step = 0; step < 5; ++step) { // captured in the second
+    world.write(0, bufferBytes, std::vector<float>(4 * count, -1));
+    tessera::Status status = world.step(step);
+    ASSERT_TRUE(status.ok()) << status.message;
+    for (int64_t k = 0; k < 4; ++k)
+      ASSERT_EQ(world.read<float>(0, (1 + k) * bufferBytes, count),
+                wanted(k < 3 ? 2 : 4, 0))
+          << "step " << step << ", launch " << k;
+  }
+}
+
+TEST(GpuLaunch, SeveralLaunchesRunAsOne) {
+  World world(doublingWorld(doubleInBatch));
+  expectDoubled(world);
+}
+
+TEST(GpuLaunch, PoisonRunsThemOneByOne) {
+  WorldOptions options = doublingWorld(doubleInBatch);
+  options.poison = true;
+  World world(options);
+  expectDoubled(world);
+}
+
+/// What the call list promises and does not hold is refused, not left out.
+TEST(GpuLaunch, BrokenBatchesAreRefused) {
+  auto message = [](Body body) {
+    World world(doublingWorld(std::move(body)));
+    return world.step().message;
+  };
+  std::string cut = message([](const Program &p) {
+    int32_t code = doubleInto(p, 0, 0, 1);
+    return code ? code : p.call(p.frame.api->fill, {p.at(0)}, {4});
+  });
+  EXPECT_NE(cut.find("only 1 of 2 launches of kernel 'double'"),
+            std::string::npos)
+      << cut;
+  std::string ended =
+      message([](const Program &p) { return doubleInto(p, 0, 0, 1); });
+  EXPECT_NE(ended.find("only 1 of 2 launches"), std::string::npos) << ended;
+  std::string miscounted = message([](const Program &p) {
+    int32_t code = doubleInto(p, 0, 0, 2);
+    return code ? code : doubleInto(p, 1, 0, 0);
+  });
+  EXPECT_NE(miscounted.find("only 1 of 3 launches"), std::string::npos)
+      << miscounted;
+  std::string many =
+      message([](const Program &p) { return doubleInto(p, 0, 0, 256); });
+  EXPECT_NE(many.find("257 launches of kernel 'double' with 2 buffers cannot"),
+            std::string::npos)
+      << many;
+  std::string formless = message([](const Program &p) {
+    return p.call(
+        p.frame.api->launch,
+        {const_cast<tsr_abi_device_kernel *>(&finish), p.at(0), p.at(outAt)},
+        {count, 1, 1, 0, 0});
+  });
+  EXPECT_NE(formless.find("2 launches of kernel 'finish'"), std::string::npos)
+      << formless;
 }
 
 std::string openingFails(const tsr_abi_device_kernel &kernel,

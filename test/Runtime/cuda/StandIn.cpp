@@ -15,6 +15,7 @@
 
 std::atomic<int> standInDevices{2}; // ranks lie on several
 std::atomic<int> standInMajor{9};
+std::atomic<int> standInLaunches{0};
 std::atomic<int> standInAllocations{0};
 
 namespace {

@@ -20,6 +20,8 @@ inline bool standInIsIdle() {
   }();
   return isIdle;
 }
+/// Launches of generated kernels so far, those of a graph when it is captured.
+extern std::atomic<int> standInLaunches;
 /// Calls that took device memory so far.
 extern std::atomic<int> standInAllocations;
 /// Whether the stand-in's library has epilogues beside the bias.

@@ -7,6 +7,7 @@
 #include "test/Runtime/cuda/StandInControl.h"
 #include "test/Runtime/cuda/StandInStream.h"
 
+#include <array>
 #include <cstring>
 #include <cuda.h>
 #include <dlfcn.h>
@@ -14,14 +15,19 @@
 #include <string>
 
 namespace {
+using Table = std::array<void *, TSR_BATCH_POINTERS>;
+
 struct Launch {
-  int64_t count;
+  int64_t count; ///< threads
   std::vector<void *> parameters;
+  /// Of several launches as one.
+  int64_t launches = 1;
+  Table table{};
 };
 
 struct Kernel {
   const char *name;
-  int parameters;
+  int parameters; ///< -1: a table by value
   void (*run)(const Launch &);
   /// Of an emulated kernel.
   void *thread = nullptr;
@@ -56,7 +62,22 @@ void finish(const Launch &launch) {
         workspaceOf(launch)[i] + static_cast<float>(scalars[1]);
 }
 
-const Kernel kernels[] = {{"affine", 4, affine}, {"finish", 4, finish}};
+/// Buffers of each launch: in, out.
+void doubleBatch(const Launch &launch) {
+  for (int64_t k = launch.launches; k-- > 0;)
+    for (int64_t i = 0; i < launch.count; ++i)
+      floats(launch.table[2 * k + 1])[i] = floats(launch.table[2 * k])[i] * 2;
+}
+
+void doubleOne(const Launch &launch) {
+  for (int64_t i = 0; i < launch.count; ++i)
+    floats(launch.parameters[1])[i] = floats(launch.parameters[0])[i] * 2;
+}
+
+const Kernel kernels[] = {{"affine", 4, affine},
+                          {"finish", 4, finish},
+                          {"double", 4, doubleOne},
+                          {"double_batch", -1, doubleBatch}};
 
 CUresult moduleLoadDataEx(CUmodule *result, const void *image, unsigned int,
                           CUjit_option *, void **) {
@@ -84,16 +105,24 @@ CUresult moduleUnload(CUmodule module) {
   return CUDA_SUCCESS;
 }
 
+const tsr_abi_device_kernel *descriptorOf(const Module &module,
+                                          const std::string &name) {
+  return static_cast<const tsr_abi_device_kernel *>(
+      dlsym(module.program, (name + "_descriptor").c_str()));
+}
+
 const Kernel *findEmulated(Module &module, const std::string &name) {
   std::lock_guard<std::mutex> lock(module.mutex);
   Kernel &kernel = module.kernels[name];
   kernel.thread = dlsym(module.program, (name + "_thread").c_str());
-  kernel.descriptor = static_cast<const tsr_abi_device_kernel *>(
-      dlsym(module.program, (name + "_descriptor").c_str()));
-  if (!kernel.thread || !kernel.descriptor)
-    return nullptr;
-  kernel.parameters = static_cast<int>(kernel.descriptor->buffers) + 2;
-  return &kernel;
+  kernel.descriptor = descriptorOf(module, name);
+  if (kernel.thread && kernel.descriptor)
+    kernel.parameters = static_cast<int>(kernel.descriptor->buffers) + 2;
+  else if (size_t end = name.rfind("_batch"); end != std::string::npos) {
+    kernel.descriptor = descriptorOf(module, name.substr(0, end));
+    kernel.parameters = -1;
+  }
+  return kernel.thread && kernel.descriptor ? &kernel : nullptr;
 }
 
 const Kernel *findKnown(const char *name) {
@@ -113,6 +142,14 @@ CUresult moduleGetFunction(CUfunction *function, CUmodule in,
   return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+void runEmulatedBatch(const Kernel &kernel, const Launch &launch) {
+  static auto *emulate = reinterpret_cast<void (*)(
+      void *, const tsr_abi_device_kernel *, int64_t, void *)>(
+      dlsym(RTLD_DEFAULT, "tsr_emulate_batch"));
+  Table table = launch.table;
+  emulate(kernel.thread, kernel.descriptor, launch.launches, table.data());
+}
+
 void runEmulated(const Kernel &kernel, const Launch &launch) {
   static auto *emulate = reinterpret_cast<void (*)(
       void *, const tsr_abi_device_kernel *, void *const *)>(
@@ -124,16 +161,21 @@ CUresult funcSetAttribute(CUfunction, CUfunction_attribute, int) {
   return CUDA_SUCCESS;
 }
 
-CUresult launchKernel(CUfunction function, unsigned int blocks, unsigned int,
-                      unsigned int, unsigned int threads, unsigned int,
-                      unsigned int, unsigned int, CUstream stream,
+CUresult launchKernel(CUfunction function, unsigned int blocks,
+                      unsigned int launches, unsigned int, unsigned int threads,
+                      unsigned int, unsigned int, unsigned int, CUstream stream,
                       void **parameters, void **) {
   auto &kernel = *reinterpret_cast<const Kernel *>(function);
-  Launch launch{int64_t(blocks) * threads, {}};
+  ++standInLaunches;
+  Launch launch{int64_t(blocks) * threads, {}, launches};
+  if (kernel.parameters < 0)
+    launch.table = *static_cast<const Table *>(parameters[0]);
   for (int i = 0; i < kernel.parameters; ++i)
     launch.parameters.push_back(*static_cast<void **>(parameters[i]));
   stream->push([&kernel, launch] {
-    if (kernel.thread)
+    if (kernel.thread && kernel.parameters < 0)
+      runEmulatedBatch(kernel, launch);
+    else if (kernel.thread)
       runEmulated(kernel, launch);
     else
       kernel.run(launch);

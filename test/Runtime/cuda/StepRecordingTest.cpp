@@ -16,8 +16,10 @@ namespace {
 
 constexpr int64_t scalarCount = 9; // the first is zero
 
-const tsr_abi_device_kernel silent = {"silent", 1, 32, 0, 2, 0, nullptr};
-const tsr_abi_device_kernel counting = {"counting", 1, 32, 0, 1, 3, nullptr};
+const tsr_abi_device_kernel silent = {"silent", 1, 32,      0,
+                                      2,        0, nullptr, nullptr};
+const tsr_abi_device_kernel counting = {"counting", 1, 32,      0,
+                                        1,          3, nullptr, nullptr};
 
 /// A list whose calls take scalars here and there, as the compiler writes it.
 class RandomList {

@@ -18,6 +18,9 @@ bool isDeviceKernel(mlir::Operation *function);
 /// The symbol of a kernel's tsr_abi_device_kernel in host code.
 std::string deviceKernelSymbol(llvm::StringRef kernel);
 
+/// The symbol of a kernel's form for several launches at once.
+std::string batchedKernelSymbol(llvm::StringRef kernel);
+
 /// The table of the kernels that a program launches; its lists of calls have
 /// their numbers.
 inline constexpr llvm::StringLiteral kKernelTableSymbol = "tsr_kernels";
@@ -33,6 +36,8 @@ struct GridEmulator {
               int64_t end);
   int32_t (*thread)();
   int32_t (*block)();
+  /// Which of the launches that run as one.
+  int32_t (*launch)();
   /// The value of lane (own ^ mask) of the warp.
   int32_t (*shuffle)(int32_t value, int32_t mask);
   void (*barrier)();

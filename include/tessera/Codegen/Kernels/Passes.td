@@ -29,6 +29,20 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::ModuleOp">
   ];
 }
 
+def BatchLaunchesPass : Pass<"rt-batch-launches", "::mlir::ModuleOp"> {
+  let summary = "Mark the launches that a GPU runs as one";
+  let description = [{
+    Before: kernels as for convert-kernel-to-nvvm, and programs with offsets.
+
+    After: where launches of one kernel follow one another and none touches
+    memory that another one writes, each has `rt.followers`, the number of those
+    after it; the last has none. They are at most as many as a table of
+    `TSR_BATCH_POINTERS` buffers holds. Launches with scalars, with buffers whose
+    place depends on the micro-batch, and of kernels that use the workspace stay
+    alone.
+  }];
+}
+
 def ConvertKernelToNVVMPass : Pass<"convert-kernel-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Turn fused kernels into CUDA kernels with a fixed grid";
   let description = [{
@@ -40,7 +54,9 @@ def ConvertKernelToNVVMPass : Pass<"convert-kernel-to-nvvm", "::mlir::ModuleOp">
     beside it stands `@NAME_descriptor`, its `tsr_abi_device_kernel`. Sums along
     columns over many rows are two kernels: `@NAME` adds the rows of each slice
     into the workspace, `@NAME_total`, its `next`, adds those. The module's
-    `rt.workspace_bytes` is the most that one of them needs.
+    `rt.workspace_bytes` is the most that one of them needs. A kernel that has
+    launches with `rt.followers` has a second form, `@NAME_batch`, which computes
+    several launches at once and takes a table of their buffers.
 
     Functions of f64 (exp, tanh, ...) are an error unless `has-libm` is set:
     PTX has none.

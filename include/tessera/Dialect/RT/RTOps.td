@@ -45,6 +45,9 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kKeepAttr = "rt.keep";
     /// On a kernel: [[argument, result]] that may have the same memory.
     static constexpr ::llvm::StringLiteral kMayShareAttr = "rt.may_share";
+    /// On a launch: so many launches right after it are of the same kernel, and
+    /// all of them may run at the same time.
+    static constexpr ::llvm::StringLiteral kFollowersAttr = "rt.followers";
     /// On an op whose results have a role: [{nn.role, nn.param} per result].
     static constexpr ::llvm::StringLiteral kRoleAttr = "rt.role";
     /// On a function: the pipeline stage that runs it; only where there are

@@ -9,6 +9,8 @@
 #include "tessera/Codegen/Kernels/DeviceKernel.h"
 #include "tessera/Codegen/Kernels/Passes.h"
 #include "tessera/Dialect/RT/RTProgram.h"
+#include "tessera/abi.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_CONVERTKERNELTONVVMPASS
@@ -21,6 +23,10 @@ using tessera::GridRole;
 
 bool tessera::isDeviceKernel(Operation *function) {
   return function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+}
+
+std::string tessera::batchedKernelSymbol(StringRef kernel) {
+  return (kernel + "_batch").str();
 }
 
 std::string tessera::deviceKernelSymbol(StringRef kernel) {
@@ -41,13 +47,16 @@ public:
       : builder(builder), loc(loc),
         pointer(LLVM::LLVMPointerType::get(builder.getContext())) {}
 
-  /// `next` is the kernel that runs after it, or empty.
+  /// `next` is the kernel that runs after it, `batched` the form for several
+  /// launches; each may be empty.
   void create(StringRef name, const tessera::GridShape &grid,
-              const Parameters &parameters, StringRef next) {
+              const Parameters &parameters, StringRef next, StringRef batched) {
     Type i64 = builder.getI64Type();
     auto type = LLVM::LLVMStructType::getLiteral(
-        builder.getContext(), {pointer, i64, i64, i64, i64, i64, pointer});
-    auto text = createName(name);
+        builder.getContext(),
+        {pointer, i64, i64, i64, i64, i64, pointer, pointer});
+    std::string text = createName(name);
+    std::string form = batched.empty() ? "" : createName(batched);
     auto global = LLVM::GlobalOp::create(
         builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
         tessera::deviceKernelSymbol(name), Attribute());
@@ -57,10 +66,8 @@ public:
     for (int64_t field : {grid.blocks, grid.threads, grid.sharedBytes,
                           parameters.buffers, parameters.scalars})
       insert(LLVM::ConstantOp::create(builder, loc, i64, field));
-    insert(next.empty()
-               ? Value(LLVM::ZeroOp::create(builder, loc, pointer))
-               : LLVM::AddressOfOp::create(builder, loc, pointer,
-                                           tessera::deviceKernelSymbol(next)));
+    insertAddress(next.empty() ? "" : tessera::deviceKernelSymbol(next));
+    insertAddress(form);
     LLVM::ReturnOp::create(builder, loc, value);
   }
 
@@ -76,6 +83,13 @@ private:
     return symbol;
   }
 
+  /// Null without a symbol.
+  void insertAddress(StringRef symbol) {
+    insert(symbol.empty()
+               ? Value(LLVM::ZeroOp::create(builder, loc, pointer))
+               : LLVM::AddressOfOp::create(builder, loc, pointer, symbol));
+  }
+
   void insert(Value field) {
     value = LLVM::InsertValueOp::create(builder, loc, value, field, next++);
   }
@@ -86,6 +100,43 @@ private:
   Value value;
   int64_t next = 0;
 };
+
+/// Creates the form of a kernel for several launches (TSR_BATCH_POINTERS): the
+/// same code behind loads of the buffers' addresses.
+void createBatched(LLVM::LLVMFuncOp kernel, const Parameters &parameters) {
+  OpBuilder builder(kernel);
+  builder.setInsertionPointAfter(kernel);
+  auto form = cast<LLVM::LLVMFuncOp>(builder.clone(*kernel));
+  form.setName(tessera::batchedKernelSymbol(kernel.getName()));
+  MLIRContext *context = builder.getContext();
+  Location loc = kernel.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  form.setFunctionType(
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer}));
+  Block &entry = form.getBody().front();
+  Value table = entry.insertArgument(0u, pointer, loc);
+  builder.setInsertionPointToStart(&entry);
+  Value launch = LLVM::ZExtOp::create(
+      builder, loc, builder.getI64Type(),
+      NVVM::BlockIdYOp::create(builder, loc, builder.getI32Type()));
+  auto row = LLVM::LLVMArrayType::get(pointer, parameters.buffers);
+  Value buffers = LLVM::GEPOp::create(builder, loc, pointer, row, table,
+                                      ArrayRef<LLVM::GEPArg>{launch});
+  for (int64_t i = 0; i < parameters.buffers; ++i) {
+    Value at =
+        LLVM::GEPOp::create(builder, loc, pointer, pointer, buffers,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    entry.getArgument(i + 1).replaceAllUsesWith(
+        LLVM::LoadOp::create(builder, loc, pointer, at, /*alignment=*/8));
+  }
+  // Neither scalars nor the workspace have a use.
+  entry.eraseArguments(1, entry.getNumArguments() - 1);
+  form.setArgAttr(
+      0, LLVM::LLVMDialect::getByValAttrName(),
+      TypeAttr::get(LLVM::LLVMArrayType::get(pointer, TSR_BATCH_POINTERS)));
+  form.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
+                  builder.getI64IntegerAttr(alignof(void *)));
+}
 
 struct ConvertKernelToNVVM
     : tessera::impl::ConvertKernelToNVVMPassBase<ConvertKernelToNVVM> {
@@ -117,15 +168,23 @@ struct ConvertKernelToNVVM
       tessera::GridEmitter emitter(*kernel, part, hasLibm);
       if (failed(emitter.emit()))
         return failure();
+      bool isBatched = batched.contains(part.name);
+      if (isBatched)
+        createBatched(emitter.code(), parameters);
       DescriptorBuilder(OpBuilder(func), func.getLoc())
           .create(part.name, emitter.shape(), parameters,
-                  i + 1 < parts.size() ? StringRef(parts[i + 1].name) : "");
+                  i + 1 < parts.size() ? StringRef(parts[i + 1].name) : "",
+                  isBatched ? tessera::batchedKernelSymbol(part.name) : "");
     }
     func.erase();
     return success();
   }
 
   void runOnOperation() override {
+    getOperation().walk([&](tessera::rt::LaunchOp launch) {
+      if (launch->hasAttr(tessera::rt::RTDialect::kFollowersAttr))
+        batched.insert(launch.getKernel());
+    });
     SmallVector<func::FuncOp> kernels;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr("rt.schedule"))
@@ -141,6 +200,8 @@ struct ConvertKernelToNVVM
 
   /// The largest workspace that a kernel needs.
   int64_t workspaceBytes = 0;
+  /// Kernels of which several launches run as one.
+  llvm::DenseSet<StringRef> batched;
 };
 
 } // namespace

@@ -24,7 +24,16 @@ using namespace mlir;
 namespace {
 
 /// Entries of the emulator's table, in the order of tsr_grid_emulator.
-enum Entry { kRun, kThread, kBlock, kShuffle, kBarrier, kWarpBarrier, kShared };
+enum Entry {
+  kRun,
+  kThread,
+  kBlock,
+  kLaunch,
+  kShuffle,
+  kBarrier,
+  kWarpBarrier,
+  kShared
+};
 
 class Emulation {
   static constexpr const char *kTable = "tsr_emulator_table";
@@ -199,6 +208,9 @@ private:
         .Case([&](NVVM::BlockIdXOp op) {
           return replaceWith(op, kBlock, i32), success();
         })
+        .Case([&](NVVM::BlockIdYOp op) {
+          return replaceWith(op, kLaunch, i32), success();
+        })
         .Case([&](NVVM::Barrier0Op op) {
           return replaceWith(op, kBarrier, Type()), success();
         })
@@ -236,6 +248,9 @@ private:
   void findFollowers(ArrayRef<LLVM::LLVMFuncOp> kernels) {
     llvm::StringMap<StringAttr> kernelOf;
     for (LLVM::LLVMFuncOp kernel : kernels) {
+      // A form for several launches has none: only devices know it.
+      if (!module.lookupSymbol(tessera::deviceKernelSymbol(kernel.getName())))
+        continue;
       firstKernels.insert(kernel.getNameAttr());
       kernelOf[tessera::deviceKernelSymbol(kernel.getName())] =
           kernel.getNameAttr();
@@ -258,6 +273,9 @@ private:
     kernel.setName(threadSymbol(kernel.getNameAttr()));
     kernel->removeAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
     kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
+    // A table by value is passed by its address.
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      kernel.removeArgAttr(i, LLVM::LLVMDialect::getByValAttrName());
   }
 
   /// The functions that the threads of a kernel and of those after it run.

@@ -27,6 +27,8 @@ public:
   /// Emits an error for what CUDA code is not made for.
   mlir::LogicalResult emit();
   const GridShape &shape() const { return grid; }
+  /// What was emitted.
+  mlir::LLVM::LLVMFuncOp code() const { return function; }
 
 private:
   mlir::LogicalResult check();

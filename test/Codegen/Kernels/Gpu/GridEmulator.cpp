@@ -60,6 +60,7 @@ struct Launch {
   void *thread = nullptr;
   const tsr_abi_device_kernel *kernel = nullptr;
   std::vector<void *> arguments;
+  int64_t launches = 1; ///< that run as one
 };
 
 /// Calls a function of `count` pointers.
@@ -94,12 +95,14 @@ public:
     threads = int(launch.kernel->threads);
     if (threads > kMostThreads)
       die("a block has too many threads");
-    for (block = 0; block < launch.kernel->blocks; ++block)
-      runBlock();
+    for (member = launch.launches; member-- > 0;)
+      for (block = 0; block < launch.kernel->blocks; ++block)
+        runBlock();
   }
 
   int32_t self = 0;
   int64_t block = 0;
+  int64_t member = 0; ///< of the launches; the last comes first
   std::vector<char> sharedMemory;
 
   /// Leaves the running thread until it is given another turn.
@@ -247,7 +250,7 @@ void run(void *const *threads, const void *kernel, int64_t workspaceBytes,
   void *workspace = freshWorkspace(workspaceBytes);
   for (auto *at = static_cast<const tsr_abi_device_kernel *>(kernel); at;
        at = at->next) {
-    Launch launch{*threads++, at, {}};
+    Launch launch{*threads++, at, {}, 1};
     launch.arguments.assign(buffers, buffers + at->buffers);
     launch.arguments.push_back(const_cast<int64_t *>(scalars));
     launch.arguments.push_back(workspace);
@@ -278,7 +281,16 @@ extern "C" __attribute__((visibility("default"), used)) void
 tsr_emulate_launch(void *thread, const tsr_abi_device_kernel *kernel,
                    void *const *parameters) {
   BlockRun::current().runGrid(
-      {thread, kernel, {parameters, parameters + kernel->buffers + 2}});
+      {thread, kernel, {parameters, parameters + kernel->buffers + 2}, 1});
+}
+
+/// Several launches as one: `thread` is the kernel's form for them. Behind its
+/// table lies nothing that may be read.
+extern "C" __attribute__((visibility("default"), used)) void
+tsr_emulate_batch(void *thread, const tsr_abi_device_kernel *kernel,
+                  int64_t launches, void *table) {
+  // A kernel of one parameter is called with two.
+  BlockRun::current().runGrid({thread, kernel, {table, nullptr}, launches});
 }
 
 /// Programs of emulate-grid find it by its name.
@@ -287,6 +299,7 @@ const tessera::GridEmulator tsr_grid_emulator{
     run,
     [] { return BlockRun::current().self; },
     [] { return int32_t(BlockRun::current().block); },
+    [] { return int32_t(BlockRun::current().member); },
     shuffle,
     [] { BlockRun::current().waitAt(Place::AtBarrier); },
     [] { BlockRun::current().waitAt(Place::AtWarpBarrier); },
