@@ -365,3 +365,32 @@ void Buffers::shareDyingInputs() {
       shareAt(launch, result);
   });
 }
+
+void Buffers::keepInputs(ArrayRef<LaunchOp> neighbours) {
+  constexpr int64_t smallBytes = 4 << 10;
+  int64_t last = live.positionOf(neighbours.back());
+  for (LaunchOp launch : neighbours)
+    for (Value input : launch.getInputs()) {
+      Buffer &buffer = buffers[places.at(input).buffer];
+      if (!buffer.argument && buffer.bytes <= smallBytes)
+        buffer.end = std::max(buffer.end, last);
+    }
+}
+
+void Buffers::keepInputsOfNeighbours() {
+  func.getBody().walk([&](Block *block) {
+    SmallVector<LaunchOp> neighbours;
+    for (Operation &op : *block) {
+      auto launch = dyn_cast<LaunchOp>(op);
+      bool follows =
+          launch && !neighbours.empty() &&
+          neighbours.back().getKernelAttr() == launch.getKernelAttr();
+      if (!follows && !neighbours.empty()) {
+        keepInputs(neighbours);
+        neighbours.clear();
+      }
+      if (launch)
+        neighbours.push_back(launch);
+    }
+  });
+}

@@ -44,6 +44,10 @@ public:
   llvm::SmallVector<Conflict> build();
   /// Lets launches write over inputs that die there.
   void shareDyingInputs();
+  /// Keeps small inputs of launches of one kernel, which follow one another,
+  /// until the last of these: their results then lie apart, and they may run at
+  /// the same time (rt-batch-launches).
+  void keepInputsOfNeighbours();
 
   llvm::ArrayRef<Buffer> all() const { return buffers; }
   Place placeOf(mlir::Value value) const { return places.at(value); }
@@ -61,6 +65,7 @@ private:
   void add(mlir::Value value);
   void addTo(Place place, mlir::Value value);
   void merge(unsigned from, Place to);
+  void keepInputs(llvm::ArrayRef<LaunchOp> neighbours);
   void shareAt(LaunchOp launch, mlir::OpResult result);
   std::string whyNotInPlace(mlir::OpOperand &operand) const;
   bool fillsBuffer(mlir::Value value) const;

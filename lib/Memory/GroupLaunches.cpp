@@ -1,8 +1,9 @@
-//===- GroupLaunches.cpp - equal kernels of the optimizer side by side ----===//
+//===- GroupLaunches.cpp - launches of equal kernels side by side ---------===//
 // The optimizer goes from parameter to parameter, and launches several small
 // kernels for each. Here launches of one kernel come together where nothing
-// orders them, so that a GPU can run them as one (rt-batch-launches). The
-// order is that of levels: a launch is one level above all that come before it.
+// orders them, so that a GPU can run them as one (rt-batch-launches). The order
+// is that of levels: a launch is one level above all that must come before it.
+// Casts of parameters in forward come together where the first of them is.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Memory/MemoryRules.h"
@@ -110,6 +111,49 @@ void LaunchRun::sort() {
   kernels.clear();
 }
 
+/// Whether a launch needs nothing but parameters, and the peak does not rise if
+/// it runs earlier: its result is small, or backward, which begins at the
+/// peak, reads it.
+bool canBeEarly(LaunchOp launch) {
+  constexpr int64_t smallBytes = 64 << 10;
+  auto program = cast<func::FuncOp>(launch->getParentOp());
+  if (nn::phaseOf(launch) != nn::Phase::Forward || !launch.getScalars().empty())
+    return false;
+  bool readsParameters = llvm::all_of(launch.getInputs(), [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && program.getArgAttr(argument.getArgNumber(),
+                                          nn::NNDialect::kParamAttr);
+  });
+  return readsParameters &&
+         llvm::all_of(launch.getOutputs(), [&](Value result) {
+           return bytesOf(result) <= smallBytes ||
+                  llvm::any_of(result.getUsers(), [](Operation *user) {
+                    return nn::phaseOf(user) == nn::Phase::Backward;
+                  });
+         });
+}
+
+/// Brings casts of parameters together, by kernel.
+void groupCasts(func::FuncOp program) {
+  llvm::MapVector<Attribute, SmallVector<LaunchOp>> kernels;
+  for (Operation &op : program.getBody().front()) {
+    if (isa<TaskOp>(op))
+      return; // tasks keep what is theirs
+    if (auto launch = dyn_cast<LaunchOp>(op); launch && canBeEarly(launch))
+      kernels[launch.getKernelAttr()].push_back(launch);
+  }
+  Operation *last = nullptr;
+  for (auto &[kernel, launches] : kernels) {
+    if (launches.size() == 1)
+      continue;
+    for (LaunchOp launch : launches) {
+      if (last)
+        launch->moveAfter(last);
+      last = launch;
+    }
+  }
+}
+
 struct GroupLaunches : tessera::impl::GroupLaunchesPassBase<GroupLaunches> {
   void runOnOperation() override {
     FailureOr<SmallVector<func::FuncOp>> programs =
@@ -117,8 +161,10 @@ struct GroupLaunches : tessera::impl::GroupLaunchesPassBase<GroupLaunches> {
     if (failed(programs))
       return signalPassFailure();
     SymbolTable symbols(getOperation());
-    for (func::FuncOp program : *programs)
+    for (func::FuncOp program : *programs) {
+      groupCasts(program);
       program.walk([&](Block *block) { group(*block, symbols); });
+    }
   }
 
   static void group(Block &block, const SymbolTable &symbols) {

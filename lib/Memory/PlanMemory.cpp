@@ -610,6 +610,8 @@ LogicalResult PlanMemoryPass::plan(func::FuncOp func,
   if (!conflicts.empty())
     return failure();
   buffers.shareDyingInputs();
+  if (keepsInputs)
+    buffers.keepInputsOfNeighbours();
   FailureOr<std::optional<TaskOrder>> found = TaskOrder::of(func);
   if (failed(found))
     return failure();

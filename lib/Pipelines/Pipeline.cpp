@@ -256,7 +256,7 @@ void tessera::buildMemoryPipeline(OpPassManager &passes,
   if (plan.device.hasCudaKernels())
     passes.addPass(createGroupLaunchesPass());
   passes.addPass(createInsertCopiesPass());
-  passes.addPass(createPlanMemoryPass());
+  passes.addPass(createPlanMemoryPass({plan.device.hasCudaKernels()}));
   passes.addPass(createCheckMemoryPass());
   if (!isOneProgram(plan))
     passes.addPass(createCheckMessagesPass());

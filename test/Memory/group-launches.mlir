@@ -84,3 +84,40 @@ module {
     return %f3, %f4, %g4, %f5 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
   }
 }
+
+// -----
+
+// Casts of parameters come together if their results are small, or if backward
+// reads them; @large of %c is read in forward alone, and other launches stay.
+// CHECK-LABEL: func.func @step
+// CHECK:      rt.launch @small(%arg0)
+// CHECK-NEXT: rt.launch @small(%arg1)
+// CHECK-NEXT: %[[L:.*]] = rt.launch @large(%arg2)
+// CHECK-NEXT: rt.launch @large(%arg3)
+// CHECK-NEXT: rt.launch @use
+// CHECK-NEXT: rt.launch @large(%arg4)
+// CHECK-NEXT: rt.launch @small(%arg5)
+// CHECK-NEXT: rt.launch @once(%arg0)
+module {
+  func.func private @small(tensor<8xf32>) -> tensor<8xbf16>
+  func.func private @once(tensor<8xf32>) -> tensor<8xbf16>
+  func.func private @large(tensor<1024x1024xf32>) -> tensor<1024x1024xbf16>
+  func.func private @use(tensor<8xbf16>, tensor<1024x1024xbf16>) -> tensor<8xbf16>
+  func.func @step(%a: tensor<8xf32> {nn.param = "a"}, %b: tensor<8xf32> {nn.param = "b"},
+      %x: tensor<1024x1024xf32> {nn.param = "x"}, %y: tensor<1024x1024xf32> {nn.param = "y"},
+      %c: tensor<1024x1024xf32> {nn.param = "c"}, %ids: tensor<8xf32>) -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>) {
+    %sa = rt.launch @small(%a) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<8xf32>) -> tensor<8xbf16>
+    %lx = rt.launch @large(%x) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<1024x1024xf32>) -> tensor<1024x1024xbf16>
+    %u = rt.launch @use(%sa, %lx) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<8xbf16>, tensor<1024x1024xbf16>) -> tensor<8xbf16>
+    %lc = rt.launch @large(%c) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<1024x1024xf32>) -> tensor<1024x1024xbf16>
+    %si = rt.launch @small(%ids) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<8xf32>) -> tensor<8xbf16>
+    %o = rt.launch @once(%a) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<8xf32>) -> tensor<8xbf16>
+    %v = rt.launch @use(%si, %lc) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<8xbf16>, tensor<1024x1024xbf16>) -> tensor<8xbf16>
+    %sb = rt.launch @small(%b) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<8xf32>) -> tensor<8xbf16>
+    %ly = rt.launch @large(%y) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<1024x1024xf32>) -> tensor<1024x1024xbf16>
+    %w = rt.launch @use(%sb, %ly) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<forward>} : (tensor<8xbf16>, tensor<1024x1024xbf16>) -> tensor<8xbf16>
+    %g = rt.launch @use(%u, %lx) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<8xbf16>, tensor<1024x1024xbf16>) -> tensor<8xbf16>
+    %h = rt.launch @use(%w, %ly) {count = 8 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<8xbf16>, tensor<1024x1024xbf16>) -> tensor<8xbf16>
+    return %v, %g, %h : tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>
+  }
+}

@@ -16,14 +16,17 @@ def AnnotateSharingPass : Pass<"rt-annotate-sharing", "::mlir::ModuleOp"> {
 }
 
 def GroupLaunchesPass : Pass<"rt-group-launches", "::mlir::ModuleOp"> {
-  let summary = "Puts the optimizer's launches of one kernel side by side";
+  let summary = "Puts launches of one kernel side by side";
   let description = [{
     Before: `@step` of rt ops on tensors in SSA form, kernels with
     `rt.may_share`. After: where launches of the optimizer follow one another,
     they are sorted. A launch stays behind those whose results it reads, and
     behind those that read what it may write over; otherwise launches of one
     kernel come together, so that rt-batch-launches can make them one. Views and
-    scalars between them are moved before them.
+    scalars between them are moved before them. Forward launches that read
+    parameters alone, such as casts of weights, come together where the first of
+    them is, by kernel, if their results are at most 64 KiB or read in backward:
+    then they are in memory at the peak anyway.
   }];
 }
 
@@ -49,6 +52,11 @@ def PlanMemoryPass : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
     moments come first, then inputs, then values, which share memory where their
     lifetimes do not overlap.
   }];
+  let options = [
+    Option<"keepsInputs", "keep-inputs", "bool", "false",
+           "Keep inputs of at most 4 KiB of launches of one kernel that follow "
+           "one another until the last, so that these can run as one">,
+  ];
 }
 
 def CheckMemoryPass : Pass<"rt-check-memory", "::mlir::ModuleOp"> {
