@@ -113,8 +113,9 @@ if [ "${1:-}" = --carry ]; then
   compile_artifacts
   copy_packages || exit 1
   copy_programs || exit 1
-  # Packed: what travels to the other machine may be limited.
-  (cd "$carry" && tar -cf - -- * | xz -T0 -3 >../packed.tar.xz && rm -rf -- * && mv ../packed.tar.xz .) || exit 1
+  # Packed, with a window over all programs, which share most of their code: what travels to the other machine may be
+  # limited.
+  (cd "$carry" && tar -cf - -- * | xz -T1 --lzma2=preset=2,dict=192MiB >../packed.tar.xz && rm -rf -- * && mv ../packed.tar.xz .) || exit 1
   echo "gpu-check: carry build-gpu/carry ($(du -sh "$carry" | cut -f1)) beside the sources"
   exit 0
 fi
