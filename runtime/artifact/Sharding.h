@@ -14,12 +14,18 @@ namespace tessera {
 /// indices [start, start + valid).
 struct DimRange {
   int64_t start, valid, local, global;
+
+  bool operator==(const DimRange &other) const {
+    return start == other.start && valid == other.valid &&
+           local == other.local && global == other.global;
+  }
 };
 
 struct Shard {
   std::vector<DimRange> dims;
 
   bool isPadded() const;
+  bool operator==(const Shard &other) const { return dims == other.dims; }
 };
 
 /// `axes` cut a dimension of size `global`, the first is the outermost. An

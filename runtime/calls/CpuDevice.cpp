@@ -25,7 +25,7 @@ public:
     std::memcpy(arena.data() + to, arena.data() + from, bytes);
   }
   void zero(int64_t offset, int64_t bytes) override {
-    std::memset(arena.data() + offset, 0, bytes);
+    arena.zero(offset, bytes);
   }
   void poison() override { arena.poison(); }
   Status run(const ProgramStep &step) override {

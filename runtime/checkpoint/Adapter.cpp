@@ -3,7 +3,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/WeightNames.h"
-#include "runtime/session/Initializer.h"
+#include "runtime/session/Quantize.h"
 #include "runtime/support/JsonLimits.h"
 
 #include <cmath>
@@ -190,17 +190,12 @@ void loadAdapter(Session &session, const std::string &directory) {
   session.together([&] {
     matching = std::make_unique<AdapterMatching>(session.metadata(), directory);
   });
-  session.onEveryRank([&](Rank &rank) {
-    const Metadata &metadata = *rank.metadata;
+  session.fillOnEveryRank([&](Rank &rank) {
     for (const AdapterMatch &match : matching->matches) {
       Source source = [&](int64_t first, int64_t count, double *out) {
         widenFile(*match.tensor, first, count, out);
       };
-      writeShard(rank, *match.parameter, source,
-                 roundedVia(metadata, *match.parameter));
-      if (const TensorInfo *master =
-              metadata.find(Role::Master, match.parameter->name))
-        writeShard(rank, *master, source);
+      writeParameter(rank, *match.parameter, source);
     }
   });
   session.setNotes({});

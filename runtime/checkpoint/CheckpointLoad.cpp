@@ -201,7 +201,7 @@ void loadCheckpoint(Session &session, const std::string &directory) {
     checkSameData(*session.data(), *data);
   if (data)
     session.useData(*data, DataChange::Refused);
-  session.onEveryRank([&](Rank &rank) {
+  session.fillOnEveryRank([&](Rank &rank) {
     for (const StateMatch &match : checkpoint->matches)
       writeStored(rank, *match.tensor,
                   [&](int64_t first, int64_t count, char *out) {

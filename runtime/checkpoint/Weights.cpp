@@ -13,7 +13,6 @@ namespace tessera {
 namespace {
 struct WeightMatch {
   const TensorInfo *parameter;
-  const TensorInfo *master;              ///< may be null
   std::vector<const FileTensor *> parts; ///< none: it is drawn
 };
 
@@ -118,8 +117,7 @@ void WeightMatching::check(const NamedTensor &source,
 }
 
 void WeightMatching::match(const TensorInfo &parameter) {
-  WeightMatch match{
-      &parameter, metadata.find(Role::Master, parameter.name), {}};
+  WeightMatch match{&parameter, {}};
   if (isOfAdapter(parameter.name)) { // drawn, as no model holds it
     matches.push_back(std::move(match));
     return;
@@ -230,20 +228,12 @@ void WeightMatching::explainRest() {
 }
 
 void writeWeight(const Rank &rank, const WeightMatch &match, int64_t seed) {
-  const Metadata &metadata = *rank.metadata;
-  if (match.parts.empty()) {
-    drawTensor(rank, *match.parameter, seed);
-    if (match.master)
-      drawTensor(rank, *match.master, seed);
-    return;
-  }
+  if (match.parts.empty())
+    return drawParameter(rank, *match.parameter, seed);
   Source source = [&](int64_t first, int64_t count, double *out) {
     widenParts(match.parts, first, count, out);
   };
-  writeParameter(rank, *match.parameter, source,
-                 roundedVia(metadata, *match.parameter));
-  if (match.master)
-    writeShard(rank, *match.master, source);
+  writeParameter(rank, *match.parameter, source);
 }
 } // namespace
 
@@ -270,7 +260,7 @@ void loadWeights(Session &session, const std::string &path) {
     matching = std::make_unique<WeightMatching>(session.metadata(), *files);
   });
   bool fresh = !session.isReady();
-  session.onEveryRank([&](Rank &rank) {
+  session.fillOnEveryRank([&](Rank &rank) {
     for (const WeightMatch &match : matching->matches)
       writeWeight(rank, match, session.seed());
     if (fresh)

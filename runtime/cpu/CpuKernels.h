@@ -40,6 +40,9 @@ struct CpuKernels {
   /// One thread's part of a product, see BlockedGemm.h.
   size_t (*gemmScratch)(const GemmProblem &, const GemmRegion &);
   void (*gemm)(const GemmProblem &, const GemmRegion &, void *scratch);
+  /// words[i] = philox(first + i, key), see Philox.h.
+  void (*philoxRange)(uint64_t first, int64_t count, uint64_t key,
+                      uint32_t *words);
 };
 
 enum class CpuTarget { Baseline = 0, Avx2 = 1, Avx512 = 2 };

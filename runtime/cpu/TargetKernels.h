@@ -119,7 +119,8 @@ extern const CpuKernels kernels = {
     fewRowsSlice,
     fewRowsMerge,
     gemmScratch,
-    gemm};
+    gemm,
+    philoxRange};
 
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera

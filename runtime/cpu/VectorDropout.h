@@ -80,6 +80,24 @@ static inline Vec<uint32_t> evenLanes(Words a, Words b, Lanes<I...>) {
                                  (I * 2)...);
 }
 
+/// words[i] = philox(first + i, key).
+static inline void philoxRange(uint64_t first, int64_t count, uint64_t key,
+                               uint32_t *words) {
+  constexpr int half = kVectorBytes / 8, step = 2 * half;
+  const PhiloxKeys keys(key);
+  Words lanes;
+  for (int i = 0; i < half; ++i)
+    lanes[i] = uint64_t(i);
+  for (int64_t done = 0; done < count; done += step) {
+    const Words index = lanes + (first + uint64_t(done));
+    const Vec<uint32_t> found =
+        evenLanes(philoxWords(index, keys), philoxWords(index + half, keys),
+                  typename LanesUpTo<kVectorBytes / 4>::Type{});
+    const int64_t wanted = count - done < step ? count - done : step;
+    __builtin_memcpy(words + done, &found, size_t(wanted) * sizeof *words);
+  }
+}
+
 /// The masks of one vector of a tensor of scores: lane i of keep(t) says
 /// whether dropout keeps element first + i * stride + t.
 template <typename T> class KeepLanes {

@@ -53,6 +53,10 @@ void Event::record(cudaStream_t stream) const {
   check(cudaEventRecord(event, stream), "recording an event");
 }
 
+void Event::wait() const {
+  check(cudaEventSynchronize(event), "waiting for an event");
+}
+
 Stream::Stream() {
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
         "creating a stream");

@@ -27,6 +27,21 @@ Arena::~Arena() {
     munmap(base, bytes);
 }
 
+void Arena::zero(int64_t offset, int64_t size) {
+  // Whole huge pages: parts of one would split it.
+  constexpr int64_t page = 2 << 20;
+  const auto address = reinterpret_cast<uintptr_t>(base) + offset;
+  const auto head = static_cast<int64_t>(-address % page);
+  const int64_t whole = (size - head) / page * page;
+  unsigned char *first = base + offset;
+  if (whole <= 0 || madvise(first + head, whole, MADV_DONTNEED) != 0) {
+    std::memset(first, 0, size);
+    return;
+  }
+  std::memset(first, 0, head);
+  std::memset(first + head + whole, 0, size - head - whole);
+}
+
 void Arena::poison() { std::memset(base, 0xFF, bytes); }
 
 /// Bytes the kernel says it can give without swapping; -1 if unknown.

@@ -20,6 +20,9 @@ public:
   void allocate(int64_t bytes);
   /// Sets all bits: every floating point element is NaN, every integer -1.
   void poison();
+  /// Gives the pages within back, so that those which nobody uses take no time
+  /// and no memory.
+  void zero(int64_t offset, int64_t size);
   unsigned char *data() const { return base; }
   int64_t size() const { return bytes; }
 

@@ -26,6 +26,8 @@ CorePlan planCores(int64_t ranks, int threads) {
   int64_t total = threads > 0 ? threads : available;
   CorePlan plan;
   plan.threadsPerRank = static_cast<int>(std::max<int64_t>(total / ranks, 1));
+  plan.fillingThreads =
+      std::max(plan.threadsPerRank, static_cast<int>(available / ranks));
   int64_t used = plan.threadsPerRank * ranks;
   plan.oversubscribed = used > available;
   if (ranks == 1 || total != available || plan.oversubscribed)
@@ -41,7 +43,9 @@ CorePlan planProcessCores(int64_t localSize, int threads) {
   auto allowed = static_cast<int64_t>(allowedCores().size());
   bool isBound = allowed < sysconf(_SC_NPROCESSORS_ONLN);
   int64_t share = isBound ? allowed : std::max<int64_t>(allowed / localSize, 1);
-  return planCores(1, threads > 0 ? threads : static_cast<int>(share));
+  CorePlan plan = planCores(1, threads > 0 ? threads : static_cast<int>(share));
+  plan.fillingThreads = std::max(plan.threadsPerRank, static_cast<int>(share));
+  return plan;
 }
 
 void pinThread(const std::vector<int> &cores) {

@@ -9,6 +9,9 @@ namespace tessera {
 
 struct CorePlan {
   int threadsPerRank = 1;
+  /// Of a rank while it fills its state and computes nothing: its share of the
+  /// cores that this process may use, if that is more.
+  int fillingThreads = 1;
   bool oversubscribed = false; ///< more ranks than cores: waits must not spin
   /// Cores of every rank; empty where ranks are not pinned.
   std::vector<std::vector<int>> pinned;

@@ -25,6 +25,12 @@ struct ProgramStep {
   int64_t seed;
 };
 
+/// Large tensors reach a device's memory in pieces of at most so many bytes.
+constexpr int64_t pieceBytes = int64_t(16) << 20;
+/// Pieces that may be in use at once: two tensors', each filled while the one
+/// before is copied.
+constexpr int stagedPieces = 4;
+
 /// A rank's memory and its way to run a program. Calls come from any thread,
 /// one at a time, and take effect in order; what is passed may be reused when
 /// they return.
@@ -42,6 +48,9 @@ public:
   /// filled and given to `write` once, before the next step; null: there is
   /// none (left).
   virtual unsigned char *stage(int64_t) { return nullptr; }
+  /// The same for a piece of a large tensor, of at most `pieceBytes`; to be
+  /// given to `write` before `stagedPieces` more are taken.
+  virtual unsigned char *stagePiece(int64_t) { return nullptr; }
   /// Copies bytes of the arena to another place there, which they do not meet.
   virtual void copy(int64_t from, int64_t to, int64_t bytes) = 0;
   virtual void zero(int64_t offset, int64_t bytes) = 0;

@@ -1,8 +1,41 @@
 #include "runtime/device/HostTensor.h"
 
+#include "runtime/support/DType.h"
+
 #include <cstring>
 
 namespace tessera {
+
+PieceWriter::PieceWriter(const Rank &rank, const TensorInfo &tensor)
+    : device(*rank.device), offset(rank.offsetOf(tensor)),
+      element(dtypeBytes(tensor.dtype)) {}
+
+int64_t PieceWriter::mostBytes() const {
+  return device.hostArena() ? INT64_MAX : pieceBytes;
+}
+
+void PieceWriter::begin(int64_t first, int64_t count, bool zero) {
+  if (unsigned char *arena = device.hostArena()) {
+    host = arena + offset;
+    return;
+  }
+  start = first * element;
+  bytes = count * element;
+  unsigned char *piece = device.stagePiece(bytes);
+  if (!piece) {
+    if (static_cast<int64_t>(copy.size()) < bytes)
+      copy.resize(bytes);
+    piece = copy.data();
+  }
+  if (zero)
+    std::memset(piece, 0, bytes);
+  host = piece - start;
+}
+
+void PieceWriter::end() {
+  if (!device.hostArena())
+    device.write(offset + start, bytes, host + start);
+}
 
 HostTensor::HostTensor(const Rank &rank, const TensorInfo &tensor, Use use)
     : device(*rank.device), tensor(tensor), offset(rank.offsetOf(tensor)) {

@@ -10,6 +10,31 @@
 
 namespace tessera {
 
+/// Writes a rank's part of a tensor piece by piece: in place where the host
+/// reaches the arena, elsewhere through memory of at most `pieceBytes`, which
+/// the device copies from while the host fills the next.
+class PieceWriter {
+public:
+  PieceWriter(const Rank &rank, const TensorInfo &tensor);
+
+  /// The most bytes of a piece.
+  int64_t mostBytes() const;
+  /// A piece of `count` elements from `first` on, to be filled; `zero`: but for
+  /// gaps, which are zero already where it is filled in place.
+  void begin(int64_t first, int64_t count, bool zero);
+  /// Where an element of the piece goes.
+  unsigned char *at(int64_t index) const { return host + index * element; }
+  /// The piece is filled.
+  void end();
+
+private:
+  DeviceRank &device;
+  int64_t offset, element;
+  int64_t start = 0, bytes = 0;  ///< of the piece, in the tensor's bytes
+  unsigned char *host = nullptr; ///< of element 0
+  std::vector<unsigned char> copy;
+};
+
 class HostTensor {
 public:
   /// The rank holds the tensor. Its present values.

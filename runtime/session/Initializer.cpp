@@ -1,8 +1,10 @@
 #include "runtime/session/Initializer.h"
 
+#include "runtime/cpu/CpuKernels.h"
 #include "runtime/session/Quantize.h"
 #include "runtime/support/Philox.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -15,53 +17,68 @@ static double wave(const Initial &init, int64_t index) {
          (init.kind == Initial::Cosines ? std::cos(angle) : std::sin(angle));
 }
 
-double initialValue(const Initial &init, uint64_t key, int64_t index) {
-  if (init.kind == Initial::Cosines || init.kind == Initial::Sines)
-    return wave(init, index);
-  constexpr double scale = 1.0 / 4294967296.0;
-  if (init.kind == Initial::Uniform)
-    return init.bound *
-           (2 * (philox(static_cast<uint64_t>(index), key) + 0.5) * scale - 1);
-  if (init.kind != Initial::Normal)
-    return init.kind == Initial::Ones ? 1 : 0;
+static constexpr double wordScale = 1.0 / 4294967296.0;
+
+static double normal(const Initial &init, uint32_t word1, uint32_t word2) {
   constexpr double twoPi = 6.28318530717958647692;
-  uint64_t counter = 2 * static_cast<uint64_t>(index);
-  double u1 = (philox(counter, key) + 1.0) * scale;
-  double u2 = philox(counter + 1, key) * scale;
+  double u1 = (word1 + 1.0) * wordScale;
+  double u2 = word2 * wordScale;
   double z = std::sqrt(-2 * std::log(u1)) * std::cos(twoPi * u2);
   return init.mean + init.std * z;
 }
 
-int roundedVia(const Metadata &metadata, const TensorInfo &tensor) {
-  if (tensor.role != Role::Parameter)
-    return -1;
-  const TensorInfo *master = metadata.find(Role::Master, tensor.name);
-  return master ? master->dtype : -1;
+double initialValue(const Initial &init, uint64_t key, int64_t index) {
+  if (init.kind == Initial::Cosines || init.kind == Initial::Sines)
+    return wave(init, index);
+  if (init.kind == Initial::Uniform)
+    return init.bound *
+           (2 * (philox(static_cast<uint64_t>(index), key) + 0.5) * wordScale -
+            1);
+  if (init.kind != Initial::Normal)
+    return init.kind == Initial::Ones ? 1 : 0;
+  uint64_t counter = 2 * static_cast<uint64_t>(index);
+  return normal(init, philox(counter, key), philox(counter + 1, key));
 }
 
-static const Initial &initialOf(const Metadata &metadata,
-                                const TensorInfo &tensor) {
-  const TensorInfo *parameter = metadata.find(Role::Parameter, tensor.name);
-  if (!parameter->init)
-    fail(TSR_INVALID_ARGUMENT, parameter->describe(),
+void initialValues(const Initial &init, uint64_t key, int64_t first,
+                   int64_t count, double *values) {
+  if (init.kind != Initial::Normal) {
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = initialValue(init, key, first + i);
+    return;
+  }
+  constexpr int64_t drawn = 512;
+  uint32_t words[2 * drawn];
+  for (int64_t done = 0; done < count; done += drawn) {
+    const int64_t length = std::min(drawn, count - done);
+    cpuKernels().philoxRange(2 * static_cast<uint64_t>(first + done),
+                             2 * length, key, words);
+    for (int64_t i = 0; i < length; ++i)
+      values[done + i] = normal(init, words[2 * i], words[2 * i + 1]);
+  }
+}
+
+static const Initial &initialOf(const TensorInfo &parameter) {
+  if (!parameter.init)
+    fail(TSR_INVALID_ARGUMENT, parameter.describe(),
          " has no initial value in the artifact; load weights instead");
-  return *parameter->init;
+  return *parameter.init;
 }
 
-void drawTensor(const Rank &rank, const TensorInfo &tensor, int64_t seed) {
-  const Initial &init = initialOf(*rank.metadata, tensor);
+void drawParameter(const Rank &rank, const TensorInfo &parameter,
+                   int64_t seed) {
+  const Initial &init = initialOf(parameter);
   uint64_t key = tsr_abi_stream(seed, -1, init.stream);
   auto source = [&](int64_t first, int64_t count, double *out) {
-    for (int64_t i = 0; i < count; ++i)
-      out[i] = initialValue(init, key, first + i);
+    initialValues(init, key, first, count, out);
   };
-  writeParameter(rank, tensor, source, roundedVia(*rank.metadata, tensor));
+  writeParameter(rank, parameter, source);
 }
 
 void initializeState(const Rank &rank, int64_t seed) {
   for (const TensorInfo &tensor : rank.metadata->tensors)
-    if (tensor.role == Role::Parameter || tensor.role == Role::Master)
-      drawTensor(rank, tensor, seed);
+    if (tensor.role == Role::Parameter)
+      drawParameter(rank, tensor, seed);
   zeroMoments(rank);
 }
 
@@ -70,8 +87,7 @@ void fillTables(const Rank &rank) {
     if (tensor.role != Role::Input || !tensor.init)
       continue;
     auto source = [&](int64_t first, int64_t count, double *out) {
-      for (int64_t i = 0; i < count; ++i)
-        out[i] = initialValue(*tensor.init, 0, first + i);
+      initialValues(*tensor.init, 0, first, count, out);
     };
     writeShard(rank, tensor, source);
   }

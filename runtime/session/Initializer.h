@@ -10,10 +10,13 @@ namespace tessera {
 /// deviates are Box-Muller (1958) over two Philox words, as in
 /// docs/Artifact.md. `key` is tsr_abi_stream(seed, -1, init.stream).
 double initialValue(const Initial &init, uint64_t key, int64_t index);
+/// values[i] = initialValue(init, key, first + i), faster.
+void initialValues(const Initial &init, uint64_t key, int64_t first,
+                   int64_t count, double *values);
 
-/// Draws a parameter or a master: the same values whenever it is done.
+/// Draws a parameter and its master: the same values whenever it is done.
 /// TSR_INVALID_ARGUMENT if the parameter has no `init`.
-void drawTensor(const Rank &rank, const TensorInfo &tensor, int64_t seed);
+void drawParameter(const Rank &rank, const TensorInfo &parameter, int64_t seed);
 /// Draws the rank's parameters and masters, zeroes its moments.
 /// TSR_INVALID_ARGUMENT if a parameter has no `init`.
 void initializeState(const Rank &rank, int64_t seed);
@@ -21,9 +24,6 @@ void initializeState(const Rank &rank, int64_t seed);
 void fillTables(const Rank &rank);
 /// Zeroes the rank's moments.
 void zeroMoments(const Rank &rank);
-/// The type that values of `tensor` are rounded to before its own: its
-/// master's, or -1 if it has none.
-int roundedVia(const Metadata &metadata, const TensorInfo &tensor);
 
 } // namespace tessera
 

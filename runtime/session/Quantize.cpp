@@ -116,22 +116,37 @@ std::vector<double> channelScales(const TensorInfo &parameter,
   return std::move(scales);
 }
 
-void writeParameter(const Rank &rank, const TensorInfo &parameter,
-                    const Source &source, int via) {
-  const TensorInfo *scale = scaleOf(*rank.metadata, parameter);
-  if (!scale)
-    return writeShard(rank, parameter, source, via);
+/// A parameter with scales.
+static void writeQuantized(const Rank &rank, const TensorInfo &parameter,
+                           const TensorInfo &scale, const Source &source) {
   const std::vector<double> scales =
-      channelScales(parameter, *scale, source, rank.threads);
-  writeShard(rank, *scale, [&](int64_t first, int64_t count, double *out) {
+      channelScales(parameter, scale, source, rank.threads);
+  writeShard(rank, scale, [&](int64_t first, int64_t count, double *out) {
     std::copy_n(scales.begin() + first, count, out);
   });
   writeShard(rank, parameter, [&](int64_t first, int64_t count, double *out) {
     source(first, count, out);
-    ChannelWalk walk(parameter, *scale, first);
+    ChannelWalk walk(parameter, scale, first);
     for (int64_t i = 0; i < count; ++i)
       out[i] = quantized(out[i], scales[walk.next()]);
   });
+}
+
+void writeParameter(const Rank &rank, const TensorInfo &parameter,
+                    const Source &source) {
+  const Metadata &metadata = *rank.metadata;
+  const TensorInfo *master = parameter.role == Role::Parameter
+                                 ? metadata.find(Role::Master, parameter.name)
+                                 : nullptr;
+  if (const TensorInfo *scale = scaleOf(metadata, parameter)) {
+    writeQuantized(rank, parameter, *scale, source);
+    if (master)
+      writeShard(rank, *master, source);
+  } else if (master) {
+    writeWithMaster(rank, parameter, *master, source);
+  } else {
+    writeShard(rank, parameter, source);
+  }
 }
 
 template <class Value>

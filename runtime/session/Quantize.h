@@ -27,10 +27,12 @@ std::vector<double> channelScales(const TensorInfo &parameter,
                                   const TensorInfo &scale, const Source &source,
                                   int threads);
 
-/// Fills the rank's part of a parameter and of its scales, which are those of
-/// the whole parameter: the integers are the same on every mesh.
+/// Fills the rank's part of a parameter, of its master if it has one, and of
+/// its scales, which are those of the whole parameter: the integers are the
+/// same on every mesh. Where parameter and master are cut alike, the source
+/// gives each element once. A tensor of another role is filled alone.
 void writeParameter(const Rank &rank, const TensorInfo &parameter,
-                    const Source &source, int via = -1);
+                    const Source &source);
 
 /// values[i] *= the scale of element i of the parameter's channel.
 template <class Value>

@@ -3,6 +3,7 @@
 #include "runtime/session/Initializer.h"
 #include "runtime/session/Quantize.h"
 #include "runtime/session/StepInputs.h"
+#include "runtime/support/ThreadTeam.h"
 
 #include <algorithm>
 #include <atomic>
@@ -70,9 +71,35 @@ void Session::onEveryRank(const std::function<void(Rank &)> &body) {
     throw Error(status);
 }
 
+namespace {
+/// A rank's threads for as long as this lives.
+class ThreadsOfRank {
+public:
+  ThreadsOfRank(Rank &rank, int threads)
+      : rank(rank), before(std::exchange(rank.threads, threads)) {}
+  ThreadsOfRank(const ThreadsOfRank &) = delete;
+  ThreadsOfRank &operator=(const ThreadsOfRank &) = delete;
+  ~ThreadsOfRank() {
+    rank.threads = before;
+    ThreadTeam::ofThisThread().shrink(before - 1);
+  }
+
+private:
+  Rank &rank;
+  int before;
+};
+} // namespace
+
+void Session::fillOnEveryRank(const std::function<void(Rank &)> &body) {
+  onEveryRank([&](Rank &rank) {
+    ThreadsOfRank threads(rank, core->cores.fillingThreads);
+    body(rank);
+  });
+}
+
 void Session::initialize() {
   beginChange("drawing parameters");
-  onEveryRank([&](Rank &rank) { initializeState(rank, seed()); });
+  fillOnEveryRank([&](Rank &rank) { initializeState(rank, seed()); });
   resumeAt({0, seed(), 0});
 }
 
@@ -149,18 +176,11 @@ void Session::readLocal(int64_t rank, const TensorInfo &tensor,
 
 template <class Value>
 void Session::writeValues(const TensorInfo &tensor, const Value *values) {
-  const TensorInfo *master = tensor.role == Role::Parameter
-                                 ? metadata().find(Role::Master, tensor.name)
-                                 : nullptr;
   Source source = [&](int64_t first, int64_t count, double *out) {
     std::copy_n(values + first, count, out);
   };
   ++changeCount;
-  onEveryRank([&](Rank &rank) {
-    writeParameter(rank, tensor, source, roundedVia(metadata(), tensor));
-    if (master)
-      writeShard(rank, *master, source);
-  });
+  fillOnEveryRank([&](Rank &rank) { writeParameter(rank, tensor, source); });
 }
 
 void Session::write(const TensorInfo &tensor, const double *values) {

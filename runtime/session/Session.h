@@ -119,6 +119,9 @@ public:
 
   /// Runs `body` on every local rank's thread; throws the first failure.
   void onEveryRank(const std::function<void(Rank &)> &body);
+  /// The same for a body that fills state: while it runs, ranks have all the
+  /// threads that the cores give, whatever the session's option says.
+  void fillOnEveryRank(const std::function<void(Rank &)> &body);
   /// Sets the next step after the state was replaced.
   void resumeAt(const RunPosition &next);
   /// TSR_ABORTED with the first message once a step has failed.

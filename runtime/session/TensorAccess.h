@@ -1,7 +1,8 @@
 //===- TensorAccess.h - between global tensors and ranks' arenas ----------===//
 // Global arrays are row-major in the tensor's `shape` (equally its file shape).
 // Callers run these while the ranks' programs do not. Where the host cannot
-// reach an arena, a rank's whole part of the tensor goes through a copy.
+// reach an arena, a rank's part of the tensor is read through a copy, and
+// written piece by piece.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_SESSION_TENSORACCESS_H
 #define TESSERA_RUNTIME_SESSION_TENSORACCESS_H
@@ -36,11 +37,15 @@ void zeroTensor(const Rank &rank, const TensorInfo &tensor);
 using Source = std::function<void(int64_t first, int64_t count, double *out)>;
 
 /// Fills the rank's part of a tensor: padding with zeros; where the tensor is
-/// partial, the first partial sum is the value and the others are zero. `via`
-/// is the type that values are rounded to first (a bf16 parameter: its f32
-/// master's), or negative. Runs on the rank's threads.
+/// partial, the first partial sum is the value and the others are zero. Runs on
+/// the rank's threads.
 void writeShard(const Rank &rank, const TensorInfo &tensor,
-                const Source &source, int via = -1);
+                const Source &source);
+/// Fills a parameter and its master. The parameter's values are rounded to the
+/// master's type first, as if they were read from it. Where the rank has the
+/// same elements of both, the source gives each once.
+void writeWithMaster(const Rank &rank, const TensorInfo &parameter,
+                     const TensorInfo &master, const Source &source);
 /// Gives elements [first, first + count) of a global tensor of i32.
 using Tokens = std::function<void(int64_t first, int64_t count, int32_t *out)>;
 
@@ -50,7 +55,7 @@ void writeTokens(const Rank &rank, const TensorInfo &tensor,
 /// Gives elements [first, first + count) of a global tensor as it stores them.
 using Stored = std::function<void(int64_t first, int64_t count, char *out)>;
 
-/// Writes a tensor from its stored bytes.
+/// Writes a tensor from its stored bytes, on the rank's threads.
 void writeStored(const Rank &rank, const TensorInfo &tensor,
                  const Stored &stored);
 

@@ -103,6 +103,11 @@ int ThreadTeam::startWorkers(int wanted) {
   return static_cast<int>(workers.size());
 }
 
+void ThreadTeam::shrink(int kept) {
+  while (static_cast<int>(workers.size()) > kept)
+    workers.pop_back();
+}
+
 void ThreadTeam::run(int parts, Task task, const void *context) {
   const int helpers = startWorkers(parts - 1);
   std::exception_ptr error;

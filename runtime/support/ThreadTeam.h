@@ -28,6 +28,8 @@ public:
   /// run on the caller's too. What a part throws reaches the caller once all
   /// have ended.
   void run(int parts, Task task, const void *context);
+  /// Ends workers beyond the first `kept`.
+  void shrink(int kept);
 
 private:
   class Worker;

@@ -79,7 +79,13 @@ void CudaRank::read(int64_t offset, int64_t bytes, void *host) const {
 
 unsigned char *CudaRank::stage(int64_t bytes) { return uploads.take(bytes); }
 
-// Staged memory stays as it is until the next step has ended; other is
+unsigned char *CudaRank::stagePiece(int64_t bytes) {
+  use();
+  return pieces.take(bytes);
+}
+
+// Staged memory stays as it is until the next step has ended, or its piece is
+// read; other is
 // pageable, and has been read when the call returns.
 void CudaRank::write(int64_t offset, int64_t bytes, const void *host) {
   use();
@@ -87,6 +93,7 @@ void CudaRank::write(int64_t offset, int64_t bytes, const void *host) {
   check(cudaMemcpyAsync(arena.data() + offset, host, bytes,
                         cudaMemcpyHostToDevice, stream.get()),
         "writing the arena");
+  pieces.sent(host, stream.get());
 }
 
 void CudaRank::copy(int64_t from, int64_t to, int64_t bytes) {
@@ -294,6 +301,7 @@ Status CudaRank::runAndWait(const ProgramStep &step) {
   if (!status.ok() || !finished.ok())
     return status.ok() ? finished : status;
   uploads.release();
+  pieces.release();
   results.hold();
   rank.expertRounds = std::max(rank.expertRounds, rounds.most());
   return {};

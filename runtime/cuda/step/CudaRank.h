@@ -37,6 +37,7 @@ public:
   unsigned char *hostArena() const override { return nullptr; }
   void read(int64_t offset, int64_t bytes, void *host) const override;
   unsigned char *stage(int64_t bytes) override;
+  unsigned char *stagePiece(int64_t bytes) override;
   void write(int64_t offset, int64_t bytes, const void *host) override;
   void copy(int64_t from, int64_t to, int64_t bytes) override;
   void zero(int64_t offset, int64_t bytes) override;
@@ -99,6 +100,7 @@ private:
   DeviceMemory arena, workspace, scalars;
   PinnedMemory pinned; ///< as long as `scalars`
   Uploads uploads;
+  Pieces pieces;
   StepResults results;
   RoundCounts rounds;
   MatrixProducts products;

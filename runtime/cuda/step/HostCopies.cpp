@@ -30,6 +30,32 @@ unsigned char *Uploads::take(int64_t bytes) {
   return piece;
 }
 
+unsigned char *Pieces::take(int64_t bytes) {
+  if (bytes > pieceBytes)
+    return nullptr;
+  if (pieces.size() < stagedPieces) {
+    auto piece = std::make_unique<Piece>();
+    piece->memory.allocate(pieceBytes);
+    pieces.push_back(std::move(piece));
+    return static_cast<unsigned char *>(pieces.back()->memory.data());
+  }
+  Piece &piece = *pieces[next];
+  next = (next + 1) % stagedPieces;
+  piece.read.wait();
+  return static_cast<unsigned char *>(piece.memory.data());
+}
+
+void Pieces::sent(const void *host, cudaStream_t stream) {
+  for (const auto &piece : pieces)
+    if (piece->memory.data() == host)
+      piece->read.record(stream);
+}
+
+void Pieces::release() {
+  pieces.clear();
+  next = 0;
+}
+
 StepResults::StepResults(const Rank &rank) {
   int64_t size = 0;
   for (const TensorInfo &tensor : rank.metadata->tensors) {

@@ -24,6 +24,26 @@ private:
   int64_t size = 0, taken = 0;
 };
 
+/// Pieces of large tensors on their way to the GPU, in turns: one is filled
+/// again when the GPU has read it.
+class Pieces {
+public:
+  /// Waits until the GPU has read what this piece held before.
+  unsigned char *take(int64_t bytes);
+  /// The copy from `host` was put on the stream, if that is a piece.
+  void sent(const void *host, cudaStream_t stream);
+  /// Frees the memory; the GPU reads none of it any more.
+  void release();
+
+private:
+  struct Piece {
+    PinnedMemory memory;
+    Event read;
+  };
+  std::vector<std::unique_ptr<Piece>> pieces;
+  size_t next = 0;
+};
+
 /// The small outputs of a step, its loss for one, on the host when it ends:
 /// reading them waits for nothing.
 class StepResults {

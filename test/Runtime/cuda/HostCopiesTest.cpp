@@ -3,6 +3,7 @@
 #include "runtime/cuda/step/StepWait.h"
 #include "test/Runtime/cuda/GpuWorld.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace tessera;
@@ -46,6 +47,32 @@ TEST(Uploads, HaveRoomForTheInputsOfAStep) {
   uploads.release();
   EXPECT_EQ(uploads.take(80), ids);
   EXPECT_EQ(Uploads(rankOf({})).take(1), nullptr);
+}
+
+/// A piece is not given out again before the GPU has read it, however late.
+TEST(Pieces, AreReadBeforeTheyAreFilledAgain) {
+  constexpr int count = 3 * stagedPieces, bytes = 64;
+  Stream stream;
+  DeviceMemory memory;
+  memory.allocate(count * bytes, "test");
+  Pieces pieces;
+  for (int i = 0; i < count; ++i) {
+    unsigned char *piece = pieces.take(bytes);
+    ASSERT_TRUE(piece);
+    std::memset(piece, i + 1, bytes);
+    check(cudaMemcpyAsync(memory.data() + i * bytes, piece, bytes,
+                          cudaMemcpyHostToDevice, stream.get()),
+          "copying");
+    pieces.sent(piece, stream.get());
+  }
+  std::vector<unsigned char> found(count * bytes);
+  check(cudaMemcpyAsync(found.data(), memory.data(), count * bytes,
+                        cudaMemcpyDeviceToHost, stream.get()),
+        "copying");
+  check(cudaStreamSynchronize(stream.get()), "waiting");
+  for (int i = 0; i < count * bytes; ++i)
+    EXPECT_EQ(found[i], i / bytes + 1) << i;
+  EXPECT_EQ(pieces.take(pieceBytes + 1), nullptr);
 }
 
 /// The program adds its step number to the loss. What the host reads behind a

@@ -213,6 +213,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   stream->push([flag] { flag->set(); });
   return cudaSuccess;
 }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (auto flag = event->latest)
+    flag->wait();
+  return cudaSuccess;
+}
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start,
                                  cudaEvent_t end) {

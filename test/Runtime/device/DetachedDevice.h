@@ -43,6 +43,14 @@ public:
     staging.assign(bytes, 0xA5);
     return staging.data();
   }
+  unsigned char *stagePiece(int64_t bytes) override {
+    if (reach != Reach::Staged)
+      return nullptr;
+    std::vector<unsigned char> &piece = pieces[nextPiece];
+    nextPiece = (nextPiece + 1) % tessera::stagedPieces;
+    piece.assign(bytes, 0xA5);
+    return piece.data();
+  }
   void write(int64_t offset, int64_t bytes, const void *host) override {
     if (onWrite)
       onWrite(rank);
@@ -71,7 +79,8 @@ private:
   Traffic &traffic;
   const OnWrite &onWrite;
   tessera::Arena arena;
-  std::vector<unsigned char> staging;
+  std::vector<unsigned char> staging, pieces[tessera::stagedPieces];
+  int nextPiece = 0;
   int steps = 0;
 };
 

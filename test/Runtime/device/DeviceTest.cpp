@@ -1,9 +1,11 @@
 //===- DeviceTest.cpp - the seam between the core and its devices ---------===//
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/support/DType.h"
 #include "test/Runtime/device/DetachedDevice.h"
 #include "test/Runtime/fixture/Fixture.h"
 #include "test/Runtime/fixture/FixtureLayout.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
 
 using namespace tessera;
@@ -207,6 +209,89 @@ TEST(Device, PartialTensorsAreStaged) {
   std::vector<float> rounded(5);
   readGlobal(ranks, tensor, rounded.data());
   EXPECT_EQ(rounded, (std::vector<float>{8, 2, 3, 4, 5}));
+}
+
+/// A parameter of bf16 and its master, of a rank of two, that take more than
+/// one piece. The second rank's rows of a cut parameter end in padding.
+class WithMaster {
+public:
+  WithMaster(int64_t number, std::vector<Split> parameterCuts,
+             std::vector<Split> masterCuts) {
+    auto metadata = std::make_shared<Metadata>();
+    metadata->mesh.axes = {{"tp", 2}};
+    for (TensorInfo *tensor : {&parameter, &master})
+      tensor->shape = tensor->fileShape = {6000, 1501};
+    parameter.role = Role::Parameter;
+    parameter.dtype = TSR_DTYPE_BF16;
+    parameter.sharding = std::move(parameterCuts);
+    master.role = Role::Master;
+    master.dtype = TSR_DTYPE_F32;
+    master.sharding = std::move(masterCuts);
+    for (TensorInfo *tensor : {&parameter, &master}) {
+      tensor->localShape = {6000, tensor->sharding.empty() ? 1501 : 751};
+      tensor->offset = metadata->arenaBytes;
+      metadata->arenaBytes += (tensor->localBytes() + 63) / 64 * 64;
+    }
+    rank.number = number;
+    rank.coordinates = {number};
+    rank.metadata = metadata;
+  }
+
+  /// The values as the rank has them, parameter first.
+  std::vector<double> written(Reach reach, int threads) {
+    DetachedDevice device(reach);
+    rank.device = device.openRank(rank);
+    rank.device->poison();
+    rank.threads = threads;
+    given = 0;
+    writeWithMaster(rank, parameter, master,
+                    [&](int64_t first, int64_t count, double *out) {
+                      given += count;
+                      for (int64_t i = 0; i < count; ++i)
+                        out[i] = 1 / (static_cast<double>(first + i) + 3);
+                    });
+    std::vector<double> values(parameter.localElements() +
+                               master.localElements());
+    readLocal(rank, parameter, values.data());
+    readLocal(rank, master, values.data() + parameter.localElements());
+    rank.device.reset();
+    return values;
+  }
+
+  TensorInfo parameter{}, master{};
+  Rank rank;
+  std::atomic<int64_t> given{0}; ///< elements by the source
+};
+
+TEST(Device, ParameterAndMasterAreTheSameHoweverTheyAreWritten) {
+  const std::vector<Split> columns{{0, 1}}, none;
+  for (int64_t number : {0, 1})
+    for (const auto &masterCuts : {columns, none}) {
+      WithMaster tensors(number, columns, masterCuts);
+      const std::vector<double> expected =
+          tensors.written(Reach::Addressable, 1);
+      const int64_t columnsHere = number == 0 ? 751 : 750, rows = 6000;
+      const bool alike = !masterCuts.empty();
+      EXPECT_EQ(tensors.given, rows * columnsHere + (alike ? 0 : rows * 1501));
+      const double *parameter = expected.data(),
+                   *master = parameter + tensors.parameter.localElements();
+      for (int64_t row = 0; row < rows; row += 599)
+        for (int64_t column = 0; column < 751; ++column) {
+          const int64_t index = row * 1501 + number * 751 + column;
+          const double exact = 1 / (static_cast<double>(index) + 3);
+          const bool isPadding = column >= columnsHere;
+          const auto rounded = static_cast<float>(isPadding ? 0 : exact);
+          EXPECT_EQ(parameter[row * 751 + column],
+                    bf16ToFloat(floatToBf16(rounded)));
+          if (alike)
+            EXPECT_EQ(master[row * 751 + column], rounded);
+          else if (!isPadding)
+            EXPECT_EQ(master[index], rounded);
+        }
+      for (Reach reach : {Reach::Addressable, Reach::Detached, Reach::Staged})
+        EXPECT_TRUE(tensors.written(reach, 3) == expected)
+            << "rank " << number << " reach " << static_cast<int>(reach);
+    }
 }
 
 TEST(Device, RefusalIsTheSessionsError) {

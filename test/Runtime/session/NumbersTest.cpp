@@ -1,5 +1,7 @@
 //===- NumbersTest.cpp - random numbers, element types, schedule ----------===//
+#include "runtime/cpu/CpuKernels.h"
 #include "runtime/data/TokenMask.h"
+#include "runtime/device/Cores.h"
 #include "runtime/session/Initializer.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/Philox.h"
@@ -52,6 +54,47 @@ TEST(Initializer, NormalHasItsMoments) {
   // Six standard errors of the mean and of the variance.
   EXPECT_NEAR(sum / count, 0, 6 * 0.5 / std::sqrt(count));
   EXPECT_NEAR(squares / count, 0.25, 6 * 0.25 * std::sqrt(2.0 / count));
+}
+
+/// Many at once are the same bits as one at a time, on every processor,
+/// wherever they begin and end.
+TEST(Initializer, ManyAreTheSameBitsAsOne) {
+  Initial init;
+  init.mean = 0.25;
+  init.std = 0.02;
+  init.bound = 0.5;
+  init.frequencies = {1.0, 0.25, 1e-3};
+  const uint64_t key = tsr_abi_stream(3, -1, 5);
+  for (CpuTarget target :
+       {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx512}) {
+    setCpuTarget(std::min(target, bestCpuTarget()));
+    for (auto kind : {Initial::Normal, Initial::Uniform, Initial::Ones,
+                      Initial::Zeros, Initial::Cosines})
+      for (auto [first, count] : {std::pair<int64_t, int64_t>{0, 1},
+                                  {7, 511},
+                                  {1, 1024 + 3},
+                                  {(int64_t(1) << 31) - 5, 37},
+                                  {(int64_t(1) << 40) + 1, 600}}) {
+        init.kind = kind;
+        std::vector<double> many(count + 1, -7), one(count + 1, -7);
+        initialValues(init, key, first, count, many.data());
+        for (int64_t i = 0; i < count; ++i)
+          one[i] = initialValue(init, key, first + i);
+        EXPECT_EQ(many, one) << cpuKernels().name << " kind " << kind
+                             << " from " << first << " count " << count;
+      }
+  }
+  setCpuTarget(bestCpuTarget());
+}
+
+/// The option bounds what computes. What fills has the cores that there are.
+TEST(Cores, RankThatFillsHasItsShare) {
+  const int all = planCores(1, 0).threadsPerRank;
+  EXPECT_EQ(planCores(1, 1).threadsPerRank, 1);
+  EXPECT_EQ(planCores(1, 1).fillingThreads, all);
+  EXPECT_EQ(planCores(1, all + 3).fillingThreads, all + 3);
+  EXPECT_EQ(planCores(all, 1).fillingThreads, 1);
+  EXPECT_EQ(planProcessCores(1, 1).fillingThreads, all);
 }
 
 TEST(Initializer, FormulaOfTheDocument) {
