@@ -48,6 +48,8 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
     products read, directly or through ops that keep the type (bias, activation,
     attention, dropout), are bf16. Parameters, the residual stream, what a norm
     reads and the loss stay f32. Gradients have the element type of their value.
+    If the program is trained, the logits of its cross-entropy are bf16, too; a
+    cast widens them for what reads them.
     Frozen parameters (`nn.frozen`) that only matrix products read are bf16. If
     the program is not trained, all parameters count as frozen, and tables of
     embeddings are bf16, too: the rows that are looked up are widened.

@@ -126,10 +126,10 @@ def RecomputeElementwisePass : Pass<"rt-recompute-elementwise", "::mlir::ModuleO
     Before: local nn ops between rt ops. After: backward computes some forward
     values again where it reads them. These are values that only kernels read
     and that a few elementwise ops compute from one value of at most the same
-    size: a cast, the activation of a gated layer. With `functions` this
-    includes a costly function of a value that backward does not keep otherwise,
-    such as `exp(logits - max)` of a loss; that saves the store in forward but
-    no memory. Kernels of forward do not store the value; its argument is kept
+    size: a cast, the activation of a gated layer. A costly function of a value
+    that backward does not keep otherwise, such as `exp(logits - max)` of a
+    loss, is one of them if that value has a narrower type, or with `functions`,
+    which saves the store in forward but no memory. Kernels of forward do not store the value; its argument is kept
     instead. Results have the same bits.
   }];
   let options = [
@@ -144,8 +144,10 @@ def FormKernelsPass : Pass<"rt-form-kernels", "::mlir::ModuleOp"> {
     Before: local nn ops between rt ops. After: only rt ops. Each group of ops
     over the same rows and columns is one `rt.launch` of a private function of
     `linalg` ops with `rt.schedule` "row" or "column". Equal kernels are shared.
-    An op itself says whether and how it can be part of a kernel
-    (`KernelOpInterface`); an op without a lowering is an error.
+    Masks, and casts to a wider type, are repeated in each kernel that reads
+    them, so their results are not stored. An op itself says whether and how it
+    can be part of a kernel (`KernelOpInterface`); an op without a lowering is an
+    error.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",

@@ -2,8 +2,8 @@
 // Where a value is an elementwise function of one value of its size, a kernel
 // of backward reads either at the same cost. So the argument is kept instead,
 // and the forward kernel need not store the result. If only the store is saved,
-// a CPU is slower for functions such as exp; a GPU is not. If the argument has a
-// narrower type, neither is.
+// a CPU is slower for functions such as exp; a GPU is not. If the argument has
+// a narrower type, neither is.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"

@@ -130,3 +130,37 @@ func.func @step(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>) -> t
   %t = nn.add "a,a->a" %s, %c {rt.micro_batch = 2 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   return %t : tensor<64xf32>
 }
+
+// -----
+
+// Each kernel widens what it reads, so that no wide value is stored, also where a call stands between the kernels. One
+// that a call reads is stored, once.
+// CHECK-LABEL: func.func @step
+// CHECK-SAME: %[[X:.*]]: tensor<64x64xbf16>
+// CHECK: %[[MAX:.*]] = rt.launch @{{.*}}cast_max(%[[X]]) {{.*}} : (tensor<64x64xbf16>) -> tensor<64xf32>
+// CHECK: %[[ALL:.*]] = rt.all_reduce %[[MAX]]
+// CHECK: rt.launch @{{.*}}cast_add(%[[X]], %[[ALL]]) {{.*}} : (tensor<64x64xbf16>, tensor<64xf32>) -> tensor<64x64xf32>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @step(%x: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+    %wide = nn.cast %x to f32 : tensor<64x64xbf16> -> tensor<64x64xf32>
+    %max = nn.max %wide : tensor<64x64xf32> -> tensor<64xf32>
+    %all = rt.all_reduce %max over ["tp"] {maximum = true} : tensor<64xf32> -> tensor<64xf32>
+    %y = nn.add "ab,a->ab" %wide, %all : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+    return %y : tensor<64x64xf32>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @step
+// CHECK: %[[WIDE:.*]]:2 = rt.launch @{{.*}}cast_max({{.*}}) {{.*}} -> (tensor<64x64xf32>, tensor<64xf32>)
+// CHECK: rt.gemm %[[WIDE]]#0
+// CHECK: rt.launch {{.*}}(%[[WIDE]]#0, {{.*}} : (tensor<64x64xf32>,
+func.func @step(%x: tensor<64x64xbf16>) -> (tensor<64xf32>, tensor<64x64xf32>) {
+  %wide = nn.cast %x to f32 : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %max = nn.max %wide : tensor<64x64xf32> -> tensor<64xf32>
+  %y = rt.gemm %wide, %wide {m = 64 : i64, n = 64 : i64, k = 64 : i64, lda = 64 : i64, ldb = 64 : i64, ldc = 64 : i64,
+      trans_a = false, trans_b = false} : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %z = nn.add "ab,ab->ab" %wide, %y : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %max, %z : tensor<64xf32>, tensor<64x64xf32>
+}

@@ -85,3 +85,27 @@ func.func @step(%x: tensor<4x8xbf16>) -> tensor<4x8xf32> {
       -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+// A costly function of a narrower value: to read that saves half the bytes, so it is computed again on a CPU, too.
+// CHECK-LABEL: func.func @step
+// CHECK-SAME:  %[[M:[^:]*]]: tensor<4xf32>
+// CHECK:       %[[X:.*]] = rt.gemm {{.*}} -> tensor<4x8xbf16>
+// CHECK:       %[[SUM:.*]] = nn.einsum "ab->a"
+// CHECK:       %[[WIDE:.*]] = nn.cast %[[X]] to f32 {nn.phase = #nn.phase<backward>}
+// CHECK-NEXT:  %[[SHIFTED:.*]] = nn.add "ab,a->ab" %[[WIDE]], %[[M]] {coefs = {{.*}}, nn.phase = #nn.phase<backward>}
+// CHECK-NEXT:  %[[EXP:.*]] = nn.map exp %[[SHIFTED]] {nn.phase = #nn.phase<backward>}
+// CHECK-NEXT:  nn.einsum "ab,a->ab" %[[EXP]], %[[SUM]]
+func.func @step(%in: tensor<4x8xbf16>, %m: tensor<4xf32>, %w: tensor<4x4xbf16>) -> tensor<4x8xf32> {
+  %x = rt.gemm %w, %in {m = 4 : i64, n = 8 : i64, k = 4 : i64, lda = 4 : i64, ldb = 8 : i64, ldc = 8 : i64,
+      trans_a = false, trans_b = false} : tensor<4x4xbf16>, tensor<4x8xbf16> -> tensor<4x8xbf16>
+  %wide = nn.cast %x to f32 : tensor<4x8xbf16> -> tensor<4x8xf32>
+  %shifted = nn.add "ab,a->ab" %wide, %m {coefs = array<f64: 1.0, -1.0>} : (tensor<4x8xf32>, tensor<4xf32>)
+      -> tensor<4x8xf32>
+  %exp = nn.map exp %shifted : tensor<4x8xf32> -> tensor<4x8xf32>
+  %sum = nn.einsum "ab->a" %exp : (tensor<4x8xf32>) -> tensor<4xf32>
+  %grad = nn.einsum "ab,a->ab" %exp, %sum {nn.phase = #nn.phase<backward>} : (tensor<4x8xf32>, tensor<4xf32>)
+      -> tensor<4x8xf32>
+  return %grad : tensor<4x8xf32>
+}
