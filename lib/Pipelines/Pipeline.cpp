@@ -230,7 +230,7 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
     passes.addPass(createGemmEpiloguesPass());
   passes.addPass(
       createRecomputeElementwisePass({plan.device.hasCudaKernels()}));
-  passes.addPass(createFormKernelsPass());
+  passes.addPass(createFormKernelsPass({plan.device.hasCudaKernels()}));
   passes.addPass(createCSEPass());
   if (plan.device.hasCudaKernels())
     passes.addPass(createPadRowsPass());

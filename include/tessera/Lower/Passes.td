@@ -143,15 +143,20 @@ def FormKernelsPass : Pass<"rt-form-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Before: local nn ops between rt ops. After: only rt ops. Each group of ops
     over the same rows and columns is one `rt.launch` of a private function of
-    `linalg` ops with `rt.schedule` "row" or "column". Equal kernels are shared.
-    Masks, and casts to a wider type, are repeated in each kernel that reads
-    them, so their results are not stored. An op itself says whether and how it
-    can be part of a kernel (`KernelOpInterface`); an op without a lowering is an
-    error.
+    `linalg` ops with `rt.schedule` "row" or "column". With `reduces-columns`,
+    a reduction along columns joins a kernel of rows that has read or made the
+    same values; its schedule is then "both". Equal kernels are shared. Masks, and
+    casts to a wider type, are repeated in each kernel that reads them, so their
+    results are not stored. An op itself says whether and how it can be part of a
+    kernel (`KernelOpInterface`); an op without a lowering is an error.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::math::MathDialect"];
+  let options = [
+    Option<"reducesColumns", "reduces-columns", "bool", /*default=*/"false",
+           "Kernels of rows also reduce along columns; CUDA kernels can">,
+  ];
 }
 
 def PadRowsPass : Pass<"rt-pad-rows", "::mlir::ModuleOp"> {

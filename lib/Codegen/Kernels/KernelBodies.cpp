@@ -61,6 +61,15 @@ LogicalResult KernelAnalysis::checkElementwise(linalg::GenericOp op) {
   return success();
 }
 
+/// All rows of a kernel are done before a reduction along its columns is known.
+LogicalResult KernelAnalysis::checkColumnReduction(linalg::GenericOp op) {
+  for (Operation *user : op->getUsers())
+    if (!isa<func::ReturnOp>(user))
+      return user->emitOpError("kernel: reads a reduction along columns that a "
+                               "kernel of rows makes; use another kernel");
+  return success();
+}
+
 static bool isCombiner(Operation *op) {
   return isa_and_nonnull<arith::AddFOp, arith::MaximumFOp, arith::MinimumFOp,
                          arith::MaxNumFOp, arith::MinNumFOp, arith::AddIOp,
@@ -70,8 +79,9 @@ static bool isCombiner(Operation *op) {
 LogicalResult KernelAnalysis::classifyReduction(linalg::GenericOp op) {
   SmallVector<unsigned> dims;
   op.getReductionDims(dims);
-  if (op.getNumLoops() != 2 || dims.size() != 1 ||
-      kernel.loopsOf(op)[dims[0]] != kernel.inner)
+  bool isPlane = op.getNumLoops() == 2 && dims.size() == 1;
+  Dims over = isPlane ? kernel.loopsOf(op)[dims[0]] : kNone;
+  if (!isPlane || (over != kernel.inner && !kernel.reducesColumns))
     return op.emitOpError("kernel: a ")
            << (kernel.outer == kRow ? "row" : "column")
            << " kernel reduces over " << (kernel.outer == kRow ? "d1" : "d0")
@@ -83,7 +93,7 @@ LogicalResult KernelAnalysis::classifyReduction(linalg::GenericOp op) {
     bool ok = isCombiner(combiner) && acc.hasOneUse() &&
               *acc.user_begin() == combiner &&
               combiner->getResult(0).hasOneUse();
-    if (!ok || kernel.domainOf(op->getResult(i)) != kernel.outer)
+    if (!ok || kernel.domainOf(op->getResult(i)) != (kBoth & ~over))
       return op.emitOpError("kernel: reduction #")
              << i << " must yield addf, maximumf, minimumf or an integer "
              << "equivalent of its accumulator and one value";
@@ -95,7 +105,7 @@ LogicalResult KernelAnalysis::classifyReduction(linalg::GenericOp op) {
     kernel.reductions[op->getResult(i)] = {op, static_cast<unsigned>(i),
                                            combiner, input};
   }
-  return success();
+  return over == kernel.inner ? success() : checkColumnReduction(op);
 }
 
 } // namespace tessera

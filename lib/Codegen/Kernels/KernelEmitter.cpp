@@ -74,10 +74,10 @@ void KernelEmitter::storeResults(Dims domain, const Position &position) {
       body.storeElement(result, buffer, position);
 }
 
-LaneValues KernelEmitter::identities(const LoopPhase &phase, unsigned lanes,
-                                     OpBuilder &builder) {
+LaneValues KernelEmitter::identities(ArrayRef<Reduction> reductions,
+                                     unsigned lanes, OpBuilder &builder) {
   LaneValues values;
-  for (const Reduction &reduction : phase.reductions) {
+  for (const Reduction &reduction : reductions) {
     Type element = getElementTypeOrSelf(reduction.result().getType());
     values.push_back(
         identityOf(builder, loc, reduction, vectorOf(element, lanes)));
@@ -91,7 +91,8 @@ void KernelEmitter::evaluateStep(const LoopPhase &phase,
     body.emitGeneric(op, position);
   for (unsigned i : phase.stores)
     body.element(kernel.results[i], position);
-  for (const Reduction &reduction : phase.reductions)
+  for (const Reduction &reduction :
+       llvm::concat<const Reduction>(phase.reductions, phase.columnReductions))
     body.lookup(reduction.input, position);
 }
 
@@ -104,7 +105,10 @@ LaneValues KernelEmitter::finishStep(const LoopPhase &phase,
     body.storeScratch(value, position);
 
   LaneValues updated;
-  for (auto [reduction, accumulator] : llvm::zip(phase.reductions, carried)) {
+  for (auto [reduction, accumulator] :
+       llvm::zip(llvm::concat<const Reduction>(phase.reductions,
+                                               phase.columnReductions),
+                 carried)) {
     OpBuilder &builder = position.scope(kBoth).builder;
     Value input = body.lanesOf(body.lookup(reduction.input, position), builder,
                                position.lanes);
@@ -127,7 +131,8 @@ Value KernelEmitter::withInit(const Reduction &reduction, Value value,
   if (kernel.isSplat(init) && !kernel.splatValue(init) &&
       !kernel.splatAttr(init))
     return value;
-  OpBuilder &builder = position.scope(kernel.outer).builder;
+  OpBuilder &builder =
+      position.scope(kernel.domainOf(reduction.result())).builder;
   Value start = body.element(init, position);
   if (isa<VectorType>(value.getType()))
     start = body.lanesOf(start, builder, position.lanes);

@@ -34,12 +34,13 @@ protected:
   void emitUniform();
   /// Stores the results along `domain`.
   void storeResults(Dims domain, const Position &position);
-  /// Returns the accumulators of the phase, each at its identity.
-  LaneValues identities(const LoopPhase &phase, unsigned lanes,
+  /// Returns accumulators, each at its identity.
+  LaneValues identities(llvm::ArrayRef<Reduction> reductions, unsigned lanes,
                         mlir::OpBuilder &builder);
   /// Evaluates one vector of a phase: what it stores and what it reduces.
   void evaluateStep(const LoopPhase &phase, const Position &position);
-  /// Stores the results of the phase and returns the updated accumulators.
+  /// Stores the results of the phase and returns the updated accumulators:
+  /// those of its reductions, then those along columns in a kernel of rows.
   /// Lanes outside `mask` keep theirs.
   LaneValues finishStep(const LoopPhase &phase, const Position &position,
                         mlir::ValueRange carried, mlir::Value mask);

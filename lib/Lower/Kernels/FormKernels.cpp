@@ -20,8 +20,9 @@ namespace {
 /// side by side.
 class StepKernels {
 public:
-  explicit StepKernels(func::FuncOp step)
-      : step(step), holder(ModuleOp::create(step.getLoc())) {}
+  StepKernels(func::FuncOp step, bool reducesColumns)
+      : step(step), reducesColumns(reducesColumns),
+        holder(ModuleOp::create(step.getLoc())) {}
 
   LogicalResult run();
 
@@ -32,6 +33,7 @@ private:
   FailureOr<SharedKernel *> share(func::FuncOp func, const KernelGroup &group);
 
   func::FuncOp step;
+  bool reducesColumns;
   OwningOpRef<ModuleOp> holder;
 };
 
@@ -85,7 +87,7 @@ LogicalResult StepKernels::run() {
   step.walk(
       [&](rt::LoopOp loop) { blocks.push_back(&loop.getBody().front()); });
   for (Block *block : blocks)
-    for (auto &group : formGroups(*block))
+    for (auto &group : formGroups(*block, reducesColumns))
       if (failed(replace(*group)))
         return failure();
   step.walk([](nn::ConstantOp op) {
@@ -151,12 +153,16 @@ LogicalResult StepKernels::replace(KernelGroup &group) {
 }
 
 struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
+  using FormKernelsPassBase::FormKernelsPassBase;
+
   void runOnOperation() override {
     FailureOr<SmallVector<func::FuncOp>> programs =
         nn::findPrograms(getOperation());
     if (failed(programs))
       return signalPassFailure();
-    std::deque<StepKernels> formed(programs->begin(), programs->end());
+    std::deque<StepKernels> formed;
+    for (func::FuncOp program : *programs)
+      formed.emplace_back(program, reducesColumns);
     if (failed(failableParallelForEach(
             &getContext(), formed,
             [](StepKernels &kernels) { return kernels.run(); })))

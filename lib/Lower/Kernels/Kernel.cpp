@@ -28,6 +28,11 @@ bool Kernel::isReduction(linalg::GenericOp op) const {
   return op.getNumReductionLoops() != 0;
 }
 
+bool Kernel::isColumnReduction(linalg::GenericOp op) const {
+  return reducesColumns && isReduction(op) &&
+         domainOf(op->getResult(0)) == inner;
+}
+
 Attribute Kernel::splatAttr(Value tensor) const {
   auto constant = tensor.getDefiningOp<arith::ConstantOp>();
   if (!constant)

@@ -50,11 +50,13 @@ static LogicalResult checkBufferType(func::FuncOp func, Type type) {
 LogicalResult KernelAnalysis::checkSignature() {
   func::FuncOp func = kernel.func;
   auto schedule = func->getAttrOfType<StringAttr>("rt.schedule");
-  if (!schedule || (schedule != "row" && schedule != "column"))
-    return func.emitOpError("kernel: 'rt.schedule' must be \"row\" or "
-                            "\"column\"");
+  if (!schedule ||
+      (schedule != "row" && schedule != "column" && schedule != "both"))
+    return func.emitOpError("kernel: 'rt.schedule' must be \"row\", "
+                            "\"column\" or \"both\"");
   if (schedule == "column")
     std::swap(kernel.outer, kernel.inner);
+  kernel.reducesColumns = schedule == "both";
   if (!llvm::hasSingleElement(func.getBody()))
     return func.emitOpError("kernel: the body must be one block");
   for (Type type : func.getArgumentTypes())
@@ -273,7 +275,9 @@ LogicalResult KernelAnalysis::checkResultDomains() {
     if (kernel.isSplat(result))
       return kernel.func.emitOpError("kernel: result #")
              << i << " is a constant; use rt.fill";
-    if (kernel.domainOf(result) == kernel.inner)
+    auto op = result.getDefiningOp<linalg::GenericOp>();
+    if (kernel.domainOf(result) == kernel.inner &&
+        !(op && kernel.isColumnReduction(op)))
       return kernel.func.emitOpError("kernel: result #")
              << i << " lies along "
              << (kernel.inner == kCol ? "columns; use the column schedule"

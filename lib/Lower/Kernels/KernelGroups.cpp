@@ -13,9 +13,13 @@ namespace {
 /// Shortest row, if there are that many elements, of a kernel whose ops leave
 /// the split open: long enough for vectors, short enough to share rows out.
 constexpr int64_t kFreeColumns = 512;
+/// Longest row of a kernel that reduces along columns too: a thread keeps the
+/// sums of its columns in registers.
+constexpr int64_t kMostReducedColumns = 4096;
 
 class Grouping {
 public:
+  explicit Grouping(bool reducesColumns) : reducesColumns(reducesColumns) {}
   std::vector<std::unique_ptr<KernelGroup>> run(Block &block);
 
 private:
@@ -25,12 +29,17 @@ private:
   SmallVector<KernelGroup *> candidates(Operation *op);
   bool tryJoin(KernelGroup &group, const KernelMember &member);
   bool fits(KernelGroup &group, KernelMember &member);
-  void start(KernelMember member);
+  KernelGroup &start(KernelMember member);
   void add(KernelGroup &group, const KernelMember &member);
   void closeReadGroups(Operation *op, KernelGroup *except);
   void closeAll();
+  KernelGroup &join(Operation *op, const KernelMember &member);
+  bool mayTake(const KernelGroup &rows, const KernelGroup &columns);
+  KernelGroup *rowsOf(const KernelGroup &columns);
+  KernelGroup &mergeIntoRows(KernelGroup &columns);
   void mergeReadGroups(Operation *op, KernelGroup &into);
 
+  bool reducesColumns;
   std::vector<std::unique_ptr<KernelGroup>> groups;
   /// The open group that makes a value, and those that read it. Groups are
   /// found through values, so that time stays linear in the program.
@@ -42,6 +51,19 @@ private:
 bool isBig(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getNumElements() > 1;
+}
+
+bool reducesRows(Value value) {
+  Operation *op = value.getDefiningOp();
+  std::optional<KernelSpace> space = op ? kernelSpace(op) : std::nullopt;
+  return space && space->reduction == KernelSpace::Rows;
+}
+
+/// Whether the op reads a reduction along columns of the group.
+bool readsColumnReduction(Operation *op, const KernelGroup &group) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return group.produced.contains(operand) && reducesRows(operand);
+  });
 }
 
 /// Whether only column reductions read the result of an elementwise op: each of
@@ -79,6 +101,9 @@ bool Grouping::fits(KernelGroup &group, KernelMember &member) {
   bool column = feedsColumnsOnly(member.op);
   if (column != (group.schedule == KernelGroup::Column) ||
       isOfOther(microBatchOf(member.op), group))
+    return false;
+  if (group.schedule == KernelGroup::Both &&
+      readsColumnReduction(member.op, group))
     return false;
   if (space.split >= 0) {
     bool same = space.rows() == group.rows && space.columns() == group.columns;
@@ -144,7 +169,7 @@ void Grouping::add(KernelGroup &group, const KernelMember &member) {
   }
 }
 
-void Grouping::start(KernelMember member) {
+KernelGroup &Grouping::start(KernelMember member) {
   auto group = std::make_unique<KernelGroup>();
   KernelSpace &space = member.space;
   if (feedsColumnsOnly(member.op))
@@ -166,6 +191,7 @@ void Grouping::start(KernelMember member) {
   group->number = groups.size();
   add(*group, member);
   groups.push_back(std::move(group));
+  return *groups.back();
 }
 
 void Grouping::closeReadGroups(Operation *op, KernelGroup *except) {
@@ -198,11 +224,15 @@ void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
   bool merged = false;
   for (Value operand : op->getOperands()) {
     KernelGroup *group = makers.lookup(operand);
-    bool same = group && group != &into && group->schedule == into.schedule &&
+    bool same = group && group != &into &&
+                (group->schedule == KernelGroup::Column) ==
+                    (into.schedule == KernelGroup::Column) &&
                 group->rows == into.rows && group->columns == into.columns &&
                 !group->free && !isOfOther(group->microBatch, into);
     if (!same)
       continue;
+    if (group->schedule == KernelGroup::Both)
+      into.schedule = KernelGroup::Both;
     for (const KernelMember &member : group->members)
       add(into, member);
     group->members.clear();
@@ -215,6 +245,55 @@ void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
     });
 }
 
+/// Whether the rows, which may run where `columns` does, can reduce for it.
+bool Grouping::mayTake(const KernelGroup &rows, const KernelGroup &columns) {
+  bool same =
+      rows.free ? rows.rows * rows.columns == columns.rows * columns.columns
+                : rows.rows == columns.rows && rows.columns == columns.columns;
+  return same && rows.open && rows.schedule != KernelGroup::Column &&
+         !isOfOther(columns.microBatch, rows);
+}
+
+/// An open group of rows that makes or reads a full operand of `columns`.
+KernelGroup *Grouping::rowsOf(const KernelGroup &columns) {
+  if (columns.columns > kMostReducedColumns)
+    return nullptr;
+  KernelGroup *latest = nullptr;
+  for (const KernelMember &member : columns.members) {
+    if (member.perRow || readsColumnReduction(member.op, columns))
+      return nullptr;
+    for (KernelGroup *group : candidates(member.op)) {
+      bool shares = llvm::any_of(member.op->getOperands(), [&](Value operand) {
+        auto type = cast<RankedTensorType>(operand.getType());
+        return type.getNumElements() == columns.rows * columns.columns &&
+               (group->read.contains(operand) ||
+                group->produced.contains(operand));
+      });
+      if (shares && mayTake(*group, columns) &&
+          (!latest || group->number > latest->number))
+        latest = group;
+    }
+  }
+  return latest;
+}
+
+/// Gives a reduction along columns to a kernel of rows, which then need not be
+/// read again. The group in which the reduction is then.
+KernelGroup &Grouping::mergeIntoRows(KernelGroup &columns) {
+  KernelGroup *rows = rowsOf(columns);
+  if (!rows)
+    return columns;
+  rows->schedule = KernelGroup::Both;
+  rows->rows = columns.rows;
+  rows->columns = columns.columns;
+  rows->free = false;
+  for (const KernelMember &member : columns.members)
+    add(*rows, member);
+  columns.members.clear();
+  columns.open = false;
+  return *rows;
+}
+
 /// Whether a group that is still open makes a table of the op.
 bool Grouping::readsMadeTable(const KernelMember &member) {
   return llvm::any_of(
@@ -223,6 +302,15 @@ bool Grouping::readsMadeTable(const KernelMember &member) {
         auto [read, value] = pair;
         return read.access == KernelOperand::Table && makers.contains(value);
       });
+}
+
+KernelGroup &Grouping::join(Operation *op, const KernelMember &member) {
+  for (KernelGroup *group : candidates(op))
+    if (tryJoin(*group, member)) {
+      mergeReadGroups(op, *group);
+      return *group;
+    }
+  return start(member);
 }
 
 void Grouping::visit(Operation *op) {
@@ -234,15 +322,14 @@ void Grouping::visit(Operation *op) {
   KernelMember member{op, *space};
   if (readsMadeTable(member)) {
     closeReadGroups(op, nullptr);
-    return start(member);
+    start(member);
+    return;
   }
-  for (KernelGroup *group : candidates(op))
-    if (tryJoin(*group, member)) {
-      mergeReadGroups(op, *group);
-      return closeReadGroups(op, group);
-    }
-  closeReadGroups(op, nullptr);
-  start(member);
+  KernelGroup *group = &join(op, member);
+  if (reducesColumns && group->schedule == KernelGroup::Column &&
+      space->reduction == KernelSpace::Rows)
+    group = &mergeIntoRows(*group);
+  closeReadGroups(op, group);
 }
 
 std::vector<std::unique_ptr<KernelGroup>> Grouping::run(Block &block) {
@@ -254,6 +341,7 @@ std::vector<std::unique_ptr<KernelGroup>> Grouping::run(Block &block) {
 
 } // namespace
 
-std::vector<std::unique_ptr<KernelGroup>> tessera::formGroups(Block &block) {
-  return Grouping().run(block);
+std::vector<std::unique_ptr<KernelGroup>>
+tessera::formGroups(Block &block, bool reducesColumns) {
+  return Grouping(reducesColumns).run(block);
 }

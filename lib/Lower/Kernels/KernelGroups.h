@@ -22,7 +22,8 @@ struct KernelMember {
 
 /// Ops over the same rows and columns, launched where the last of them stands.
 struct KernelGroup {
-  enum Schedule { Row, Column };
+  /// Both: rows, and reductions over all rows.
+  enum Schedule { Row, Column, Both };
   Schedule schedule = Row;
   int64_t rows = 1, columns = 1;
   /// No member has fixed the split into rows and columns yet.
@@ -40,8 +41,10 @@ struct KernelGroup {
 /// groups whose values it reads; a group is closed when an op outside of it
 /// reads one of its values. Ops of different micro-batches do not share a
 /// kernel: the sums over all of them would be one that keeps all terms until
-/// the end.
-std::vector<std::unique_ptr<KernelGroup>> formGroups(mlir::Block &block);
+/// the end. With `reducesColumns`, reductions along columns join a group of
+/// rows that has read or made what they read.
+std::vector<std::unique_ptr<KernelGroup>> formGroups(mlir::Block &block,
+                                                     bool reducesColumns);
 
 } // namespace tessera
 

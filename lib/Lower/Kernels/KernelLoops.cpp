@@ -57,7 +57,8 @@ void LoopPlanner::findLevels() {
       level = std::max(level, known.lookup(operand));
     levels[op] = level;
     for (Value result : op->getResults())
-      known[result] = level + kernel.isReduction(op);
+      known[result] =
+          level + (kernel.isReduction(op) && !kernel.isColumnReduction(op));
   }
 }
 
@@ -86,8 +87,10 @@ void LoopPlanner::fillPhase(LoopPhase &phase, unsigned level) {
       continue;
     if (kernel.isReduction(op)) {
       wanted.insert(op);
+      auto &reductions = kernel.isColumnReduction(op) ? phase.columnReductions
+                                                      : phase.reductions;
       for (Value result : op->getResults())
-        phase.reductions.push_back(*kernel.reductionOf(result));
+        reductions.push_back(*kernel.reductionOf(result));
     } else if (kernel.domainOf(op) == kernel.outer) {
       phase.before.push_back(op);
     }

@@ -9,6 +9,18 @@
 using namespace mlir;
 using namespace tessera;
 
+static StringRef scheduleName(KernelGroup::Schedule schedule) {
+  switch (schedule) {
+  case KernelGroup::Row:
+    return "row";
+  case KernelGroup::Column:
+    return "column";
+  case KernelGroup::Both:
+    return "both";
+  }
+  llvm_unreachable("all schedules are handled");
+}
+
 KernelWriter::KernelWriter(KernelGroup &group, OpBuilder &outer,
                            ModuleOp module)
     : group(group), outer(outer), builder(module.getContext()) {
@@ -17,8 +29,7 @@ KernelWriter::KernelWriter(KernelGroup &group, OpBuilder &outer,
                               "kernel", builder.getFunctionType({}, {}));
   func.setPrivate();
   func->setAttr(rt::RTDialect::kScheduleAttr,
-                builder.getStringAttr(
-                    group.schedule == KernelGroup::Row ? "row" : "column"));
+                builder.getStringAttr(scheduleName(group.schedule)));
   builder.setInsertionPointToStart(func.addEntryBlock());
 }
 

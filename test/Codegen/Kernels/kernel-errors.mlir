@@ -1,7 +1,7 @@
 // What the generator refuses, and how it says so.
 // RUN: tessera-opt %s --convert-kernel-to-llvm -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{kernel: 'rt.schedule' must be "row" or "column"}}
+// expected-error @+1 {{kernel: 'rt.schedule' must be "row", "column" or "both"}}
 func.func private @schedule(%x: tensor<4xf32>) -> tensor<4xf32> attributes {rt.schedule = "diagonal"} {
   return %x : tensor<4xf32>
 }
@@ -93,4 +93,42 @@ func.func private @table(%ids: tensor<8xi32>) -> tensor<8xf32> attributes {rt.sc
     linalg.yield %e : f32
   } -> tensor<8xf32>
   return %y : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{kernel: 'rt.schedule' is "both", which only CUDA kernels can be; use two kernels}}
+func.func private @both(%x: tensor<8x4xf32>, %init: tensor<4xf32>)
+    -> tensor<4xf32> attributes {rt.schedule = "both"} {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
+      iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<8x4xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func private @reads_columns(%x: tensor<8x4xf32>, %init: tensor<4xf32>)
+    -> tensor<8x4xf32> attributes {rt.schedule = "both"} {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
+      iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<8x4xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %acc, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %plane = tensor.empty() : tensor<8x4xf32>
+  // expected-error @+1 {{kernel: reads a reduction along columns that a kernel of rows makes; use another kernel}}
+  %z = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>,
+      affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<8x4xf32>, tensor<4xf32>) outs(%plane : tensor<8x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.subf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<8x4xf32>
+  return %z : tensor<8x4xf32>
 }

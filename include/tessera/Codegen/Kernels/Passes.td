@@ -46,14 +46,15 @@ def BatchLaunchesPass : Pass<"rt-batch-launches", "::mlir::ModuleOp"> {
 def ConvertKernelToNVVMPass : Pass<"convert-kernel-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Turn fused kernels into CUDA kernels with a fixed grid";
   let description = [{
-    Before: as convert-kernel-to-llvm.
+    Before: as convert-kernel-to-llvm, and `rt.schedule` may be `"both"`.
 
     After: each kernel is an `llvm.func` of the same name with `nvvm.kernel`, of
     type `void (ptr buffers..., ptr scalars, ptr workspace)`, made of scf loops,
     arith, math and vector ops and nvvm's coordinates, shuffles and barriers;
     beside it stands `@NAME_descriptor`, its `tsr_abi_device_kernel`. Sums along
     columns over many rows are two kernels: `@NAME` adds the rows of each slice
-    into the workspace, `@NAME_total`, its `next`, adds those. The module's
+    into the workspace, `@NAME_total`, its `next`, adds those. So are rows with
+    reductions along columns; all else is then done by `@NAME`. The module's
     `rt.workspace_bytes` is the most that one of them needs. A kernel that has
     launches with `rt.followers` has a second form, `@NAME_batch`, which computes
     several launches at once and takes a table of their buffers.

@@ -25,7 +25,8 @@ enum class Traversal {
   Flat
 };
 
-/// A reduction: `result[outer] = combine over inner(accumulator, input)`.
+/// A reduction: `result[outer] = combine over inner(accumulator, input)`. One
+/// along columns in a kernel of rows is the other way round.
 struct Reduction {
   mlir::linalg::GenericOp op;
   unsigned resultNumber = 0;
@@ -47,6 +48,8 @@ public:
 
   mlir::func::FuncOp func;
   Traversal traversal = Traversal::Rows;
+  /// Rows one by one, but with reductions along columns over all of them too.
+  bool reducesColumns = false;
   /// Sizes of the iteration space; 1 where the dimension does not exist.
   int64_t rows = 1, cols = 1;
   /// The dimension that [begin, end) runs over, and the one walked within it.
@@ -65,6 +68,8 @@ public:
   Dims varianceOf(mlir::Value scalar) const { return variances.lookup(scalar); }
   const Reduction *reductionOf(mlir::Value tensor) const;
   bool isReduction(mlir::linalg::GenericOp op) const;
+  /// Whether a kernel of rows reduces along columns here.
+  bool isColumnReduction(mlir::linalg::GenericOp op) const;
   /// Constants, `linalg.fill` and `tensor.empty`: the scalar that all elements
   /// have (null for `tensor.empty`).
   bool isSplat(mlir::Value tensor) const { return splats.contains(tensor); }

@@ -32,6 +32,7 @@ private:
                                      mlir::Operation *body);
   mlir::LogicalResult checkTable(mlir::Operation *extract);
   mlir::LogicalResult classifyReduction(mlir::linalg::GenericOp op);
+  mlir::LogicalResult checkColumnReduction(mlir::linalg::GenericOp op);
   mlir::LogicalResult checkElementwise(mlir::linalg::GenericOp op);
   void chooseTraversal();
   bool isFlat() const;

@@ -16,6 +16,8 @@ struct LoopPhase {
   /// Ops evaluated at every step of the loop, in program order.
   llvm::SmallVector<mlir::linalg::GenericOp> inner;
   llvm::SmallVector<Reduction> reductions;
+  /// Those along columns in a kernel of rows: they go on from row to row.
+  llvm::SmallVector<Reduction> columnReductions;
   /// Numbers of the 2-D results that the loop stores.
   llvm::SmallVector<unsigned> stores;
   /// Values that the loop keeps in the row scratch for a later phase.
@@ -24,7 +26,8 @@ struct LoopPhase {
   llvm::DenseSet<mlir::Value> reads, reloads;
 
   bool hasLoop() const {
-    return !reductions.empty() || !stores.empty() || !spills.empty();
+    return !reductions.empty() || !columnReductions.empty() ||
+           !stores.empty() || !spills.empty();
   }
 };
 

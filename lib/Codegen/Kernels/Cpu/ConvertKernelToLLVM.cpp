@@ -35,6 +35,11 @@ struct ConvertKernelToLLVM
       FailureOr<tessera::Kernel> kernel = tessera::Kernel::analyze(func);
       if (failed(kernel))
         return signalPassFailure();
+      if (kernel->reducesColumns) {
+        func.emitOpError("kernel: 'rt.schedule' is \"both\", which only CUDA "
+                         "kernels can be; use two kernels");
+        return signalPassFailure();
+      }
       tessera::LoopEmitter(*kernel, vectorBits).emit();
       func.erase();
     }

@@ -159,7 +159,7 @@ void LoopEmitter::emitRowLoop(const LoopPhase &phase, Scope &rowScope,
     return emitRowBlock(phase, rowScope, row, block, inside, carried);
   };
   auto initial = [&](OpBuilder &builder, unsigned count) {
-    return identities(phase, count, builder);
+    return identities(phase.reductions, count, builder);
   };
   auto combineTo = [&](OpBuilder &builder, ValueRange values, unsigned count) {
     LaneValues combined;
@@ -242,10 +242,10 @@ void LoopEmitter::emitColumnBlock(const LaneBlock &block, OpBuilder &builder) {
 void LoopEmitter::emitColumnLoop(const LoopPhase &phase, Position column) {
   Scope &scope = column.scope(kCol);
   OpBuilder builder = scope.builder;
-  auto loop = scf::ForOp::create(builder, loc, constantI64(builder, loc, 0),
-                                 constantI64(builder, loc, kernel.rows),
-                                 constantI64(builder, loc, 1),
-                                 identities(phase, column.lanes, builder));
+  auto loop = scf::ForOp::create(
+      builder, loc, constantI64(builder, loc, 0),
+      constantI64(builder, loc, kernel.rows), constantI64(builder, loc, 1),
+      identities(phase.reductions, column.lanes, builder));
   scope.builder.setInsertionPoint(loop);
   OpBuilder inside = OpBuilder::atBlockBegin(loop.getBody());
   Scope rowScope(inside), lane(inside);

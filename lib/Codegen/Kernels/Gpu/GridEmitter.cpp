@@ -15,6 +15,12 @@ namespace tessera {
 GridEmitter::GridEmitter(const Kernel &kernel, GridPart part, bool hasLibm)
     : KernelEmitter(kernel), part(std::move(part)), hasLibm(hasLibm) {
   body.alignVectors = true;
+  if (kernel.traversal != Traversal::Rows || this->part.role != GridRole::Total)
+    return;
+  // What is left of a kernel of rows are its columns.
+  LoopPhase total;
+  total.reductions = columnReductionsOf(loops);
+  loops.phases = {total};
 }
 
 /// Instructions exist for these; other functions of f64 need libm.
@@ -35,7 +41,8 @@ LogicalResult GridEmitter::check() {
            << "computes a function in f64, which PTX does not have; use f32 or "
               "bf16, or the CPU";
   for (const LoopPhase &phase : loops.phases)
-    for (const Reduction &reduction : phase.reductions) {
+    for (const Reduction &reduction : llvm::concat<const Reduction>(
+             phase.reductions, phase.columnReductions)) {
       Type type = getElementTypeOrSelf(reduction.result().getType());
       if (!type.isF32() && !type.isF64() && !type.isInteger(32))
         return reduction.op->emitError()
@@ -67,10 +74,12 @@ LogicalResult GridEmitter::emit() {
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid.threads)}));
   // Says that one block of a multiprocessor is enough: with its own estimate
   // ptxas spills a few registers for an occupancy that nobody asked for.
-  bool asksForFour =
-      part.role == GridRole::Partial && part.slices.residentBlocks == 4;
-  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                    builder.getI32IntegerAttr(asksForFour ? 4 : 1));
+  bool asksForMore =
+      part.role == GridRole::Partial &&
+      (kernel.traversal == Traversal::Rows || part.slices.residentBlocks == 4);
+  function->setAttr(
+      NVVM::NVVMDialect::getMinctasmAttrName(),
+      builder.getI32IntegerAttr(asksForMore ? part.slices.residentBlocks : 1));
   grid.sharedBytes = shared.bytes();
   return success();
 }
@@ -171,18 +180,6 @@ void GridEmitter::emitFlat() {
 static constexpr int64_t kWarpSteps = 16;
 static constexpr int64_t kWarpsPerBlock = 8;
 
-static int64_t scratchBytes(const KernelLoops &loops, int64_t cols) {
-  int64_t bytes = 0;
-  for (const LoopPhase &phase : loops.phases)
-    for (Value value : phase.spills)
-      bytes += llvm::alignTo(
-          cols *
-              cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() /
-              8,
-          16);
-  return bytes;
-}
-
 void GridEmitter::chooseRowGroups() {
   lanes = lanesOfPlanes(kernel, lengthsOfRows(kernel));
   int64_t vectors = llvm::divideCeil(kernel.cols, lanes);
@@ -215,6 +212,10 @@ void GridEmitter::allocateScratch(OpBuilder &builder, Value group) {
 }
 
 void GridEmitter::emitRows() {
+  if (part.role == GridRole::Partial)
+    return emitSharedRows();
+  if (part.role == GridRole::Total)
+    return emitColumns();
   chooseRowGroups();
   OpBuilder &builder = uniform.builder;
   int64_t groups = grid.threads / groupThreads;
@@ -239,6 +240,10 @@ void GridEmitter::emitRows() {
     if (phase.hasLoop())
       emitRowLoop(phase, rowScope, row);
   }
+  finishRow(rowScope, row);
+}
+
+void GridEmitter::finishRow(Scope &rowScope, Value row) {
   OpBuilder &last = rowScope.builder;
   // A result may lie over an argument that another thread still reads.
   if (groupIsWarp())
@@ -249,7 +254,7 @@ void GridEmitter::emitRows() {
                                         member(), constantI64(last, loc, 0));
   // What the results still need is computed in there too.
   rowScope.builder = guard(last, isFirst);
-  storeResults(kRow, position);
+  storeResults(kRow, {{&uniform, &rowScope, nullptr, nullptr}, row});
 }
 
 /// Which lanes are columns, not padding of the row; null: all.
@@ -274,7 +279,7 @@ void GridEmitter::emitRowLoop(const LoopPhase &phase, Scope &rowScope,
   auto loop = scf::ForOp::create(
       builder, loc, first, constantI64(builder, loc, kernel.cols),
       constantI64(builder, loc, groupThreads * lanes),
-      identities(phase, lanes, builder));
+      identities(phase.reductions, lanes, builder));
   rowScope.builder.setInsertionPoint(loop);
   OpBuilder inside = OpBuilder::atBlockBegin(loop.getBody());
   Scope laneScope(inside);
@@ -289,13 +294,154 @@ void GridEmitter::emitRowLoop(const LoopPhase &phase, Scope &rowScope,
     scf::YieldOp::create(laneScope.builder, loc, sums);
 
   rowScope.builder = builder;
+  finishReductions(phase, rowScope, row, loop.getResults());
+}
+
+void GridEmitter::finishReductions(const LoopPhase &phase, Scope &rowScope,
+                                   Value row, ValueRange sums) {
   Position position{{&uniform, &rowScope, nullptr, nullptr}, row};
-  for (auto [reduction, sum] : llvm::zip(phase.reductions, loop.getResults())) {
+  for (auto [reduction, sum] : llvm::zip(phase.reductions, sums)) {
     OpBuilder &after = rowScope.builder;
     Value own = combineLanes(after, loc, reduction, sum, 1);
     Value all = combineGroup(after, loc, reduction, own,
                              {groupThreads / kWarp, warp, lane, shared});
     rowScope.values[reduction.result()] = withInit(reduction, all, position);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rows, and reductions along columns over all of them
+//
+// As many blocks as run at the same time take rows in turn. A thread has the
+// same columns in every row, so that it reduces along them in registers. Each
+// block leaves a line in the workspace for the second kernel.
+//===----------------------------------------------------------------------===//
+
+GridEmitter::Steps GridEmitter::stepsOfRow() {
+  OpBuilder &builder = uniform.builder;
+  Value own = arith::MulIOp::create(builder, loc, member(),
+                                    constantI64(builder, loc, lanes));
+  Steps steps;
+  int64_t stride = groupThreads * lanes;
+  for (int64_t start = 0; start < kernel.cols; start += stride) {
+    Value column = arith::AddIOp::create(builder, loc, own,
+                                         constantI64(builder, loc, start));
+    Value exists = start + stride <= kernel.cols
+                       ? constantTrue(builder)
+                       : arith::CmpIOp::create(
+                             builder, loc, arith::CmpIPredicate::slt, column,
+                             constantI64(builder, loc, kernel.cols))
+                             .getResult();
+    steps.push_back({column, exists});
+  }
+  return steps;
+}
+
+void GridEmitter::emitSharedRows() {
+  const RowSlices &slices = part.slices;
+  lanes = slices.lanes;
+  grid.threads = slices.threads;
+  grid.blocks = slices.count;
+  groupThreads = slices.threads / slices.groups;
+  OpBuilder &builder = uniform.builder;
+  Value groups = constantI64(builder, loc, slices.groups);
+  Value group = slices.groups > 1 ? warp : constantI64(builder, loc, 0);
+  allocateScratch(builder, group);
+  Steps steps = stepsOfRow();
+  Value first = arith::AddIOp::create(
+      builder, loc, arith::MulIOp::create(builder, loc, block, groups), group);
+  LaneValues start;
+  for (const LoopPhase &phase : loops.phases)
+    for (size_t i = 0; i < steps.size(); ++i)
+      llvm::append_range(start,
+                         identities(phase.columnReductions, lanes, builder));
+  auto loop = scf::ForOp::create(
+      builder, loc, first, constantI64(builder, loc, kernel.rows),
+      constantI64(builder, loc, slices.count * slices.groups), start);
+  builder.setInsertionPoint(loop);
+  OpBuilder inside = OpBuilder::atBlockBegin(loop.getBody());
+  LaneValues sums = emitSharedRow(inside, loop.getInductionVar(), steps,
+                                  loop.getRegionIterArgs());
+  inside.setInsertionPointToEnd(loop.getBody());
+  scf::YieldOp::create(inside, loc, sums);
+  inside.setInsertionPointAfter(loop);
+  storeColumnSums(inside, steps, loop.getResults());
+}
+
+LaneValues GridEmitter::emitSharedRow(OpBuilder builder, Value row,
+                                      const Steps &steps, ValueRange carried) {
+  Scope rowScope(builder);
+  Position position{{&uniform, &rowScope, nullptr, nullptr}, row};
+  LaneValues updated;
+  for (const LoopPhase &phase : loops.phases) {
+    for (linalg::GenericOp op : phase.before)
+      body.emitGeneric(op, position);
+    SmallVector<LaneValues> sums;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      size_t count = phase.columnReductions.size();
+      sums.emplace_back(carried.take_front(count));
+      carried = carried.drop_front(count);
+    }
+    if (phase.hasLoop())
+      emitRowSteps(phase, rowScope, row, steps, sums);
+    for (const LaneValues &ofStep : sums)
+      llvm::append_range(updated, ofStep);
+  }
+  finishRow(rowScope, row);
+  return updated;
+}
+
+void GridEmitter::emitRowSteps(const LoopPhase &phase, Scope &rowScope,
+                               Value row, const Steps &steps,
+                               MutableArrayRef<LaneValues> sums) {
+  OpBuilder builder = rowScope.builder;
+  LaneValues own = identities(phase.reductions, lanes, builder);
+  for (auto [step, ofStep] : llvm::zip(steps, sums)) {
+    auto [column, exists] = step;
+    LaneValues start(own);
+    llvm::append_range(start, ofStep);
+    SmallVector<Type> types(ValueRange(start).getTypes());
+    auto branch = scf::IfOp::create(builder, loc, types, exists,
+                                    /*withElse=*/!start.empty());
+    rowScope.builder.setInsertionPoint(branch);
+    Scope laneScope(OpBuilder::atBlockBegin(branch.thenBlock()));
+    LaneValues updated = emitStep(
+        phase,
+        {{&uniform, &rowScope, &laneScope, &laneScope}, row, column, lanes},
+        start, Value());
+    if (!start.empty()) {
+      OpBuilder otherwise = OpBuilder::atBlockBegin(branch.elseBlock());
+      scf::YieldOp::create(otherwise, loc, start);
+      scf::YieldOp::create(laneScope.builder, loc, updated);
+    }
+    ValueRange results = branch.getResults();
+    own = LaneValues(results.take_front(own.size()));
+    ofStep = LaneValues(results.drop_front(own.size()));
+  }
+  rowScope.builder = builder;
+  finishReductions(phase, rowScope, row, own);
+}
+
+void GridEmitter::storeColumnSums(OpBuilder &builder, const Steps &steps,
+                                  ValueRange sums) {
+  WarpGroup warps{part.slices.groups, warp, lane, shared};
+  unsigned number = 0;
+  for (const LoopPhase &phase : loops.phases) {
+    for (auto [column, exists] : steps)
+      for (auto [i, reduction] : llvm::enumerate(phase.columnReductions)) {
+        Type element = getElementTypeOrSelf(reduction.result().getType());
+        unsigned alignment = body.alignmentOf(element, lanes);
+        Value sum = combineWarps(builder, loc, reduction, sums.front(), warps,
+                                 alignment);
+        sums = sums.drop_front();
+        OpBuilder storing =
+            guard(builder,
+                  part.slices.groups > 1 ? isStoring(builder, exists) : exists);
+        store(storing, loc, sum,
+              partialSum(storing, number + i, element, block, column), Value(),
+              alignment);
+      }
+    number += phase.columnReductions.size();
   }
 }
 
@@ -312,7 +458,7 @@ void GridEmitter::chooseColumnGrid() {
   auto tiles = [&] { return llvm::divideCeil(kernel.cols, kWarp * lanes); };
   if (part.role == GridRole::Partial) {
     lanes = part.slices.lanes;
-    grid.threads = kWarpsOfSlice * kWarp;
+    grid.threads = part.slices.threads;
     grid.blocks = tiles() * part.slices.count;
     return;
   }
@@ -387,7 +533,7 @@ LaneValues GridEmitter::emitColumnLoop(const LoopPhase &phase, Position column,
                                        Value active) {
   Scope &scope = column.scope(kCol);
   OpBuilder builder = scope.builder;
-  LaneValues start = identities(phase, lanes, builder);
+  LaneValues start = identities(phase.reductions, lanes, builder);
   SmallVector<Type> types(ValueRange(start).getTypes());
   auto branch = scf::IfOp::create(builder, loc, types, active,
                                   /*withElse=*/!start.empty());
@@ -528,18 +674,13 @@ Value GridEmitter::tileOfBlock() {
   return arith::RemUIOp::create(builder, loc, block, tiles);
 }
 
-static Type elementOf(const Reduction &reduction) {
-  return getElementTypeOrSelf(reduction.result().getType());
-}
-
-Value GridEmitter::partialSum(OpBuilder &builder, const LoopPhase &phase,
-                              unsigned reduction, Value slice, Value column) {
-  Value sums =
-      advance(builder, loc, workspace, builder.getI8Type(),
-              constantI64(builder, loc, part.slices.offsets[reduction]));
+Value GridEmitter::partialSum(OpBuilder &builder, unsigned number, Type element,
+                              Value slice, Value column) {
+  Value sums = advance(builder, loc, workspace, builder.getI8Type(),
+                       constantI64(builder, loc, part.slices.offsets[number]));
   Value row = arith::MulIOp::create(builder, loc, slice,
                                     constantI64(builder, loc, kernel.cols));
-  return advance(builder, loc, sums, elementOf(phase.reductions[reduction]),
+  return advance(builder, loc, sums, element,
                  arith::AddIOp::create(builder, loc, row, column));
 }
 
@@ -548,10 +689,12 @@ void GridEmitter::storePartialSums(const LoopPhase &phase,
                                    const Position &column, Value active) {
   OpBuilder &last = column.scope(kCol).builder;
   OpBuilder builder = guard(last, isStoring(last, active));
-  for (auto [i, sum] : llvm::enumerate(sums))
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Type element = getElementTypeOrSelf(sum.getType());
     store(builder, loc, sum,
-          partialSum(builder, phase, i, slice, column.column), Value(),
-          body.alignmentOf(elementOf(phase.reductions[i]), lanes));
+          partialSum(builder, i, element, slice, column.column), Value(),
+          body.alignmentOf(element, lanes));
+  }
 }
 
 LaneValues GridEmitter::addPartialSums(OpBuilder &builder,
@@ -562,10 +705,12 @@ LaneValues GridEmitter::addPartialSums(OpBuilder &builder,
   SmallVector<LaneValues> loaded;
   for (Value slice : slices) {
     LaneValues &parts = loaded.emplace_back();
-    for (auto [i, reduction] : llvm::enumerate(phase.reductions))
-      parts.push_back(
-          loadLanes(builder, loc, partialSum(builder, phase, i, slice, column),
-                    vectorOf(elementOf(reduction), lanes), Value()));
+    for (auto [i, reduction] : llvm::enumerate(phase.reductions)) {
+      Type element = getElementTypeOrSelf(reduction.result().getType());
+      parts.push_back(loadLanes(builder, loc,
+                                partialSum(builder, i, element, slice, column),
+                                vectorOf(element, lanes), Value()));
+    }
   }
   for (const LaneValues &parts : loaded)
     for (auto [reduction, sum, next] :

@@ -49,6 +49,24 @@ private:
   void emitRows() override;
   mlir::Value existing(const Position &position);
   void emitRowLoop(const LoopPhase &phase, Scope &rowScope, mlir::Value row);
+  /// Combines what the threads of a row have of the phase's reductions.
+  void finishReductions(const LoopPhase &phase, Scope &rowScope,
+                        mlir::Value row, mlir::ValueRange sums);
+  /// Stores the results per row.
+  void finishRow(Scope &rowScope, mlir::Value row);
+
+  /// A thread's columns of every row: their first, and whether they exist.
+  using Steps = llvm::SmallVector<std::pair<mlir::Value, mlir::Value>>;
+  Steps stepsOfRow();
+  void emitSharedRows();
+  /// One turn; takes and returns the thread's reductions along columns.
+  LaneValues emitSharedRow(mlir::OpBuilder builder, mlir::Value row,
+                           const Steps &steps, mlir::ValueRange carried);
+  /// `sums`: the thread's reductions along columns, by step; updates them.
+  void emitRowSteps(const LoopPhase &phase, Scope &rowScope, mlir::Value row,
+                    const Steps &steps, llvm::MutableArrayRef<LaneValues> sums);
+  void storeColumnSums(mlir::OpBuilder &builder, const Steps &steps,
+                       mlir::ValueRange sums);
 
   void chooseColumnGrid();
   /// Also sets `slice`.
@@ -82,9 +100,10 @@ private:
                           llvm::ArrayRef<mlir::Value> rows,
                           const Position &column, LaneValues carried);
 
-  /// The sum of a slice in the workspace, at the thread's columns.
-  mlir::Value partialSum(mlir::OpBuilder &builder, const LoopPhase &phase,
-                         unsigned reduction, mlir::Value slice,
+  /// The sum of a slice in the workspace, at the thread's columns: that of the
+  /// reduction with this number.
+  mlir::Value partialSum(mlir::OpBuilder &builder, unsigned number,
+                         mlir::Type element, mlir::Value slice,
                          mlir::Value column);
   void storePartialSums(const LoopPhase &phase, const LaneValues &sums,
                         const Position &column, mlir::Value active);

@@ -115,7 +115,95 @@ static int64_t residentBlocks(const Kernel &kernel, const LoopPhase &phase,
   return registers <= 40 && stepCost(phase.inner) <= kLongBody ? 4 : 2;
 }
 
+SmallVector<Reduction> columnReductionsOf(const KernelLoops &loops) {
+  SmallVector<Reduction> found;
+  for (const LoopPhase &phase : loops.phases)
+    llvm::append_range(found, phase.columnReductions);
+  return found;
+}
+
+int64_t scratchBytes(const KernelLoops &loops, int64_t cols) {
+  int64_t bytes = 0;
+  for (const LoopPhase &phase : loops.phases)
+    for (Value value : phase.spills)
+      bytes += llvm::alignTo(cols * bytesOf(value), 16);
+  return bytes;
+}
+
+/// Lays out the workspace, [count, columns] for each reduction.
+static void placeSums(RowSlices &slices, ArrayRef<Reduction> reductions,
+                      int64_t columns) {
+  constexpr int64_t lineBytes = 256;
+  for (const Reduction &reduction : reductions) {
+    slices.offsets.push_back(slices.workspaceBytes);
+    slices.workspaceBytes += llvm::alignTo(
+        slices.count * columns * bytesOf(reduction.result()), lineBytes);
+  }
+}
+
+/// Blocks of a kernel of rows that fit on a multiprocessor at once. A thread
+/// needs registers for what a step loads, stores and adds, and for addresses.
+static int64_t residentRows(const Kernel &kernel, const KernelLoops &loops,
+                            const RowSlices &slices, int64_t steps) {
+  constexpr int64_t registers = 65536, threads = 2048, blocks = 32,
+                    sharedBytes = 200 << 10, others = 28, bytesOfRegister = 4;
+  int64_t ofStep = 0, sums = 0;
+  for (const LoopPhase &phase : loops.phases) {
+    int64_t ofPhase = 0;
+    for (Value plane : planesOf(kernel, phase))
+      ofPhase += bytesOf(plane);
+    for (unsigned i : phase.stores)
+      ofPhase += bytesOf(kernel.results[i]);
+    // What functions such as exp need beside it.
+    if (stepCost(phase.inner) > 2 * kLongBody)
+      ofPhase += 4 * bytesOfRegister;
+    ofStep = std::max(ofStep, ofPhase);
+    for (const Reduction &reduction : phase.columnReductions)
+      sums += bytesOf(reduction.result()) * steps;
+  }
+  int64_t ofThread = llvm::alignTo(
+      others + (ofStep + sums) * slices.lanes / bytesOfRegister, 8);
+  int64_t shared = scratchBytes(loops, kernel.cols) * slices.groups;
+  return std::max<int64_t>(
+      1, std::min({registers / (ofThread * slices.threads),
+                   threads / slices.threads, blocks,
+                   sharedBytes / std::max<int64_t>(1, shared)}));
+}
+
+/// As many blocks as run at the same time share the rows of the kernel. A
+/// thread has the same columns in all of them, so it adds in registers.
+static std::optional<RowSlices> shareRows(const Kernel &kernel) {
+  KernelLoops loops = planLoops(kernel);
+  SmallVector<Reduction> reductions = columnReductionsOf(loops);
+  if (reductions.empty())
+    return std::nullopt;
+  RowSlices slices;
+  slices.lanes = lanesOfPlanes(kernel, lengthsOfRows(kernel));
+  constexpr int64_t mostThreads = 512;
+  int64_t vectors = llvm::divideCeil(kernel.cols, slices.lanes);
+  int64_t steps = llvm::divideCeil(vectors, mostThreads);
+  slices.threads = llvm::alignTo(llvm::divideCeil(vectors, steps), kWarp);
+  // Short rows: each warp has its own.
+  int64_t warps = std::min(kWarpsOfSlice, kernel.rows);
+  int64_t shared = scratchBytes(loops, kernel.cols) * warps;
+  for (const Reduction &reduction : reductions)
+    shared += bytesOf(reduction.result()) * kWarp * slices.lanes * warps;
+  if (slices.threads == kWarp && shared <= kMaxSharedBytes) {
+    slices.groups = warps;
+    slices.threads *= warps;
+  }
+  slices.residentBlocks = residentRows(kernel, loops, slices, steps);
+  constexpr int64_t leastRows = 4;
+  slices.count = std::min<int64_t>(
+      kMultiprocessors * slices.residentBlocks,
+      llvm::divideCeil(kernel.rows, leastRows * slices.groups));
+  placeSums(slices, reductions, kernel.cols);
+  return slices;
+}
+
 std::optional<RowSlices> sliceRows(const Kernel &kernel) {
+  if (kernel.traversal == Traversal::Rows)
+    return shareRows(kernel);
   if (kernel.traversal != Traversal::Columns || kernel.rows < kMinRows)
     return std::nullopt;
   KernelLoops loops = planLoops(kernel);
@@ -137,12 +225,8 @@ std::optional<RowSlices> sliceRows(const Kernel &kernel) {
   slices.rows = llvm::alignTo(llvm::divideCeil(kernel.rows, wanted),
                               warps * rowsInFlight(kernel, *phase));
   slices.count = llvm::divideCeil(kernel.rows, slices.rows);
-  constexpr int64_t lineBytes = 256;
-  for (const Reduction &reduction : phase->reductions) {
-    slices.offsets.push_back(slices.workspaceBytes);
-    slices.workspaceBytes += llvm::alignTo(
-        slices.count * kernel.cols * bytesOf(reduction.result()), lineBytes);
-  }
+  slices.threads = warps * kWarp;
+  placeSums(slices, phase->reductions, kernel.cols);
   return slices;
 }
 

@@ -26,15 +26,21 @@ struct GridShape {
 /// What one CUDA kernel computes of a fused kernel.
 enum class GridRole {
   Whole,
-  Partial, ///< sums along columns of each slice of rows, to the workspace
+  Partial, ///< sums along columns of each slice of rows, to the workspace; in a
+           ///< kernel of rows all else too
   Total    ///< from those sums, the results along columns
 };
 
-/// Rows cut into slices, so that sums along few columns fill a GPU.
+/// Rows cut into slices, so that sums along few columns fill a GPU. In a kernel
+/// of rows a slice is what one block takes: every `count`-th row, or group of
+/// `groups` rows.
 struct RowSlices {
   int64_t count = 0;
-  int64_t rows = 0;   ///< of each slice; the last may have fewer
-  unsigned lanes = 1; ///< neighbouring columns of a thread
+  int64_t rows = 0;    ///< of each slice of a column kernel; the last may have
+                       ///< fewer
+  int64_t groups = 1;  ///< Rows that a block of a kernel of rows has at once.
+  int64_t threads = 0; ///< of a block
+  unsigned lanes = 1;  ///< neighbouring columns of a thread
   /// Blocks of a multiprocessor, which all run at the same time.
   int64_t residentBlocks = 1;
   /// Where the sums of each reduction begin: [count, columns] of its type.
@@ -42,8 +48,9 @@ struct RowSlices {
   int64_t workspaceBytes = 0;
 };
 
-/// The slices of a kernel; nullopt where one grid is better: with few rows,
-/// with enough columns, or with several loops over the rows.
+/// The slices of a kernel; nullopt where one grid is better: for columns with
+/// few rows, with enough columns, or with several loops over the rows, and for
+/// rows without reductions along columns.
 std::optional<RowSlices> sliceRows(const Kernel &kernel);
 
 /// Elements of the widest 2-D operand that a thread moves as 16 bytes; fewer
@@ -55,6 +62,10 @@ unsigned lanesOfPlanes(const Kernel &kernel, llvm::ArrayRef<int64_t> lengths);
 llvm::SmallVector<int64_t> lengthsOfRows(const Kernel &kernel);
 /// Rows that a warp of a column kernel loads before it uses them: up to 4.
 unsigned rowsInFlight(const Kernel &kernel, const LoopPhase &phase);
+/// The reductions along columns of a kernel of rows.
+llvm::SmallVector<Reduction> columnReductionsOf(const KernelLoops &loops);
+/// The bytes of a row that its phases keep for later ones.
+int64_t scratchBytes(const KernelLoops &loops, int64_t cols);
 /// Shared memory in which the warps of a block exchange their sums.
 int64_t sharedBytesOfSums(const KernelLoops &loops, int64_t warps,
                           unsigned lanes);
