@@ -1,6 +1,10 @@
 //===- ExpandKernelMath.cpp - f32 math functions as polynomials -----------===//
+// On a GPU exp uses the instruction for powers of two, and maxima of f32 stay
+// one instruction.
+//===----------------------------------------------------------------------===//
 
 #include "lib/Codegen/Kernels/Polynomials.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -69,14 +73,21 @@ struct ExpandTanhPlusOne : OpRewritePattern<arith::AddFOp> {
 };
 
 /// maximumf(a, b) -> isnan(a) ? a : a > b ? a : b, one max instruction and a
-/// blend (minimumf alike). Which of two zeros is returned is not specified.
-template <typename Op, arith::CmpFPredicate predicate>
+/// blend (minimumf alike). Which of two zeros is returned is not specified. A
+/// GPU has an instruction for f32, which is the intrinsic's.
+template <typename Op, arith::CmpFPredicate predicate, typename Intrinsic>
 struct ExpandExtremum : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+  ExpandExtremum(MLIRContext *context, bool onGpu)
+      : OpRewritePattern<Op>(context), onGpu(onGpu) {}
+
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value a = op.getLhs(), b = op.getRhs();
+    if (onGpu && getElementTypeOrSelf(op.getType()).isF32()) {
+      rewriter.replaceOpWithNewOp<Intrinsic>(op, a, b);
+      return success();
+    }
     Value isA = arith::CmpFOp::create(rewriter, loc, predicate, a, b);
     Value chosen = arith::SelectOp::create(rewriter, loc, isA, a, b);
     Value isNan =
@@ -84,39 +95,53 @@ struct ExpandExtremum : OpRewritePattern<Op> {
     rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNan, a, chosen);
     return success();
   }
+
+  bool onGpu;
 };
 
 struct ExpandKernelMath
     : tessera::impl::ExpandKernelMathPassBase<ExpandKernelMath> {
   /// Once for all kernels.
   LogicalResult initialize(MLIRContext *context) override {
-    RewritePatternSet inSums(context), inFunctions(context);
+    RewritePatternSet inSums(context);
     inSums.add<ExpandTanhPlusOne>(context);
-    populateMathF32ExpansionPatterns(inFunctions,
-                                     [](StringRef) { return true; });
-    inFunctions
-        .add<ExpandFunction<math::ExpOp, tessera::emitExp>,
-             ExpandFunction<math::LogOp, tessera::emitLog>,
-             ExpandFunction<math::TanhOp, tessera::emitTanh>,
-             ExpandFunction<math::ErfOp, tessera::emitErf>,
-             ExpandFunction<math::CosOp, tessera::emitCos>,
-             ExpandFunction<math::SinOp, tessera::emitSin>, ExpandRsqrt,
-             ExpandExtremum<arith::MaximumFOp, arith::CmpFPredicate::OGT>,
-             ExpandExtremum<arith::MinimumFOp, arith::CmpFPredicate::OLT>>(
-            context);
     sums = std::move(inSums);
-    functions = std::move(inFunctions);
+    onCpu = functions(context, /*onGpu=*/false);
+    onGpu = functions(context, /*onGpu=*/true);
     return success();
   }
 
+  static FrozenRewritePatternSet functions(MLIRContext *context, bool onGpu) {
+    RewritePatternSet patterns(context);
+    populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
+    if (onGpu)
+      patterns.add<ExpandFunction<math::ExpOp, tessera::emitExpOnGpu>>(context);
+    else
+      patterns.add<ExpandFunction<math::ExpOp, tessera::emitExp>>(context);
+    patterns.add<ExpandFunction<math::LogOp, tessera::emitLog>,
+                 ExpandFunction<math::TanhOp, tessera::emitTanh>,
+                 ExpandFunction<math::ErfOp, tessera::emitErf>,
+                 ExpandFunction<math::CosOp, tessera::emitCos>,
+                 ExpandFunction<math::SinOp, tessera::emitSin>, ExpandRsqrt>(
+        context);
+    patterns.add<ExpandExtremum<arith::MaximumFOp, arith::CmpFPredicate::OGT,
+                                LLVM::MaximumOp>,
+                 ExpandExtremum<arith::MinimumFOp, arith::CmpFPredicate::OLT,
+                                LLVM::MinimumOp>>(context, onGpu);
+    return patterns;
+  }
+
   void runOnOperation() override {
+    bool isOfGpu =
+        getOperation()->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
     // Sums with tanh first: its own expansion would hide them.
-    for (const FrozenRewritePatternSet *patterns : {&sums, &functions})
+    for (const FrozenRewritePatternSet *patterns :
+         {&sums, isOfGpu ? &onGpu : &onCpu})
       if (failed(applyPatternsGreedily(getOperation(), *patterns)))
         return signalPassFailure();
   }
 
-  FrozenRewritePatternSet sums, functions;
+  FrozenRewritePatternSet sums, onCpu, onGpu;
 };
 
 } // namespace

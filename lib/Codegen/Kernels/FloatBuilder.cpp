@@ -1,7 +1,10 @@
 //===- FloatBuilder.cpp - arithmetic on one f32 shape ---------------------===//
 
 #include "lib/Codegen/Kernels/Polynomials.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -64,6 +67,35 @@ Value FloatBuilder::atLeast(Value a, float limit) {
   Value bound = constant(limit);
   return select(compare(arith::CmpFPredicate::OLT, a, bound), bound, a);
 }
+Value FloatBuilder::minimum(Value a, Value b) {
+  return arith::MinimumFOp::create(builder, loc, a, b);
+}
+Value FloatBuilder::maximum(Value a, Value b) {
+  return arith::MaximumFOp::create(builder, loc, a, b);
+}
+
+/// Of each lane: the instruction has no vectors.
+Value FloatBuilder::powerOfTwoOnGpu(Value a) {
+  Type f32 = builder.getF32Type();
+  auto power = [&](Value lane) {
+    return LLVM::CallIntrinsicOp::create(
+               builder, loc, f32, builder.getStringAttr(kPowerOfTwoIntrinsic),
+               ValueRange{lane})
+        .getResults();
+  };
+  auto shaped = dyn_cast<VectorType>(type);
+  if (!shaped)
+    return power(a);
+  Value result = a;
+  for (int64_t lane = 0; lane < shaped.getNumElements(); ++lane) {
+    SmallVector<int64_t> at =
+        delinearize(lane, computeStrides(shaped.getShape()));
+    Value element = vector::ExtractOp::create(builder, loc, a, at);
+    result = vector::InsertOp::create(builder, loc, power(element), result, at);
+  }
+  return result;
+}
+
 Value FloatBuilder::toBits(Value a) {
   return arith::BitcastOp::create(builder, loc, intType, a);
 }

@@ -62,6 +62,18 @@ Value emitExp(FloatBuilder &b, Value x) {
   return b.mul(b.mul(p, powerOfTwo(b, half)), powerOfTwo(b, rest));
 }
 
+/// 2^t for t = x / log(2) rounded to f32, times 1 + log(2) (x / log(2) - t).
+Value emitExpOnGpu(FloatBuilder &b, Value x) {
+  constexpr float inverseHigh = 1.44269502f, inverseLow = 1.92596299e-08f;
+  // Of an infinity the rest would be NaN.
+  x = b.minimum(b.maximum(x, b.constant(-104.0f)), b.constant(89.0f));
+  Value t = b.mul(x, b.constant(inverseHigh));
+  Value excess = b.fma(x, b.constant(-inverseHigh), t);
+  excess = b.fma(x, b.constant(-inverseLow), excess);
+  Value factor = b.fma(excess, b.constant(-6.93147182e-01f), b.constant(1.0f));
+  return b.mul(b.powerOfTwoOnGpu(t), factor);
+}
+
 /// log(1 + f) + e log(2), for 1 + f in [sqrt(1/2), sqrt(2)].
 static Value logOfParts(FloatBuilder &b, Value f, Value e) {
   Value f2 = b.mul(f, f);

@@ -12,6 +12,9 @@
 
 namespace tessera {
 
+constexpr llvm::StringLiteral kPowerOfTwoIntrinsic =
+    "llvm.nvvm.ex2.approx.ftz.f32";
+
 /// Arithmetic on values of one f32 shape.
 class FloatBuilder {
 public:
@@ -32,6 +35,12 @@ public:
   /// A NaN stays one.
   mlir::Value atMost(mlir::Value a, float limit);
   mlir::Value atLeast(mlir::Value a, float limit);
+  /// A NaN stays one.
+  mlir::Value minimum(mlir::Value a, mlir::Value b);
+  mlir::Value maximum(mlir::Value a, mlir::Value b);
+  /// An NVIDIA GPU's ex2.approx.ftz: 2^a with an error of 2 ulp, and 0 for
+  /// what is below the smallest normal number.
+  mlir::Value powerOfTwoOnGpu(mlir::Value a);
   mlir::Value toBits(mlir::Value a);
   mlir::Value fromBits(mlir::Value bits);
   mlir::Value toFloat(mlir::Value integer);
@@ -48,6 +57,9 @@ private:
 };
 
 mlir::Value emitExp(FloatBuilder &b, mlir::Value x);
+/// exp with the GPU's instruction for powers of two: exact to 4 ulp where it is
+/// a normal number, and 0 below.
+mlir::Value emitExpOnGpu(FloatBuilder &b, mlir::Value x);
 mlir::Value emitLog(FloatBuilder &b, mlir::Value x);
 mlir::Value emitTanh(FloatBuilder &b, mlir::Value x);
 mlir::Value emitTanhPlusOne(FloatBuilder &b, mlir::Value x);

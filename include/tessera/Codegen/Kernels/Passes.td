@@ -129,11 +129,12 @@ def ExpandKernelMathPass : Pass<"expand-kernel-math", "::mlir::LLVM::LLVMFuncOp"
     After: exp, log, tanh, erf, cos, sin and rsqrt of f32 are arith and
     math.fma ops, exact to 4 ulp over the whole range, with IEEE results for
     NaN, infinities and zeros. Those of bf16 are computed in f32. Those of f64
-    are left to libm, one call per lane.
+    are left to libm, one call per lane. In CUDA kernels exp uses the GPU's
+    power of two, and results below the smallest normal number are 0.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -4,6 +4,7 @@
 // and compared with the CPU's kernels, where there is no GPU.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Codegen/Kernels/Polynomials.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tessera/Codegen/Kernels/DeviceKernel.h"
@@ -221,6 +222,13 @@ private:
         .Case([&](LLVM::AddrSpaceCastOp op) {
           return replaceWith(op, kShared, pointer), success();
         })
+        .Case([&](LLVM::CallIntrinsicOp op) {
+          OpBuilder builder(op);
+          Value power =
+              LLVM::Exp2Op::create(builder, op.getLoc(), op.getArgs().front());
+          op->getResult(0).replaceAllUsesWith(power);
+          return op.erase(), success();
+        })
         .Default([](Operation *op) {
           return op->emitError() << "has no emulation";
         });
@@ -230,7 +238,10 @@ private:
     SmallVector<Operation *> hardware, addresses;
     kernel.walk([&](Operation *op) {
       bool isNvvm = isa<NVVM::NVVMDialect>(op->getDialect());
-      if (isNvvm || isa<LLVM::AddrSpaceCastOp>(op))
+      auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op);
+      bool isPower =
+          intrinsic && intrinsic.getIntrin() == tessera::kPowerOfTwoIntrinsic;
+      if (isNvvm || isPower || isa<LLVM::AddrSpaceCastOp>(op))
         hardware.push_back(op);
       auto address = dyn_cast<LLVM::AddressOfOp>(op);
       if (address && address.getType() != pointer)

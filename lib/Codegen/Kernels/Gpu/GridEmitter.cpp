@@ -261,14 +261,18 @@ void GridEmitter::finishRow(Scope &rowScope, Value row) {
 Value GridEmitter::existing(const Position &position) {
   if (kernel.cols % lanes == 0)
     return {};
+  // In 32 bits, which take one instruction per lane.
   OpBuilder &builder = position.scope(kCol).builder;
-  auto type = VectorType::get({lanes}, builder.getI64Type());
-  Value column = arith::AddIOp::create(
-      builder, loc, body.lanesOf(position.column, builder, lanes),
-      laneNumbers(builder, loc, type));
-  Value end = constantI64(builder, loc, kernel.cols);
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column,
-                               body.lanesOf(end, builder, lanes));
+  auto type = VectorType::get({lanes}, builder.getI32Type());
+  Value left = arith::SubIOp::create(
+      builder, loc, constantI64(builder, loc, kernel.cols), position.column);
+  left = arith::MinSIOp::create(builder, loc, left,
+                                constantI64(builder, loc, lanes));
+  Value count =
+      arith::TruncIOp::create(builder, loc, builder.getI32Type(), left);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                               laneNumbers(builder, loc, type),
+                               body.lanesOf(count, builder, lanes));
 }
 
 void GridEmitter::emitRowLoop(const LoopPhase &phase, Scope &rowScope,
