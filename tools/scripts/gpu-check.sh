@@ -74,6 +74,8 @@ compile_artifacts() {
     compile bench-$model bench/configs/gpt2-$model/config.json --batch "${batches[$model]}" --seq-length 1024 \
       --precision bf16 --device cuda:sm_90
   done
+  compile bench-1558m-batch16 bench/configs/gpt2-1558m/config.json --batch 16 --seq-length 1024 \
+    --precision bf16 --device cuda:sm_90
   compile bench-124m-no-gemm-epilogues bench/configs/gpt2-124m/config.json --batch "${batches[124m]}" \
     --seq-length 1024 --precision bf16 --device cuda:sm_90 --no-gemm-epilogues
 }

@@ -1,6 +1,6 @@
 //===- ExpandKernelMath.cpp - f32 math functions as polynomials -----------===//
-// On a GPU exp uses the instruction for powers of two, and maxima of f32 stay
-// one instruction.
+// On a GPU exp uses the instruction for powers of two; maxima of f32 and
+// rounding to bf16 are one instruction.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Codegen/Kernels/Polynomials.h"
@@ -99,6 +99,19 @@ struct ExpandExtremum : OpRewritePattern<Op> {
   bool onGpu;
 };
 
+/// Of CUDA kernels: the GPU rounds to bf16 in one instruction.
+struct RoundOnGpu : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isBF16() ||
+        !getElementTypeOrSelf(op.getIn().getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32 to bf16");
+    rewriter.replaceOpWithNewOp<LLVM::FPTruncOp>(op, op.getType(), op.getIn());
+    return success();
+  }
+};
+
 struct ExpandKernelMath
     : tessera::impl::ExpandKernelMathPassBase<ExpandKernelMath> {
   /// Once for all kernels.
@@ -115,7 +128,9 @@ struct ExpandKernelMath
     RewritePatternSet patterns(context);
     populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
     if (onGpu)
-      patterns.add<ExpandFunction<math::ExpOp, tessera::emitExpOnGpu>>(context);
+      patterns
+          .add<ExpandFunction<math::ExpOp, tessera::emitExpOnGpu>, RoundOnGpu>(
+              context);
     else
       patterns.add<ExpandFunction<math::ExpOp, tessera::emitExp>>(context);
     patterns.add<ExpandFunction<math::LogOp, tessera::emitLog>,

@@ -201,6 +201,41 @@ private:
     op->erase();
   }
 
+  /// f32 to bf16, to nearest with ties to even; LLVM would call a function that
+  /// programs do not have.
+  static void round(LLVM::FPTruncOp op) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    auto like = [&](Type element) -> Type {
+      auto vector = dyn_cast<VectorType>(op.getType());
+      return vector ? Type(vector.clone(element)) : element;
+    };
+    Type wide = like(builder.getI32Type()), narrow = like(builder.getI16Type());
+    auto number = [&](Type type, int64_t value) -> Value {
+      TypedAttr attribute =
+          builder.getIntegerAttr(getElementTypeOrSelf(type), value);
+      if (auto vector = dyn_cast<VectorType>(type))
+        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+      return LLVM::ConstantOp::create(builder, loc, type, attribute);
+    };
+    Value x = op.getArg(), half = number(wide, 16);
+    Value bits = LLVM::BitcastOp::create(builder, loc, wide, x);
+    Value isOdd = LLVM::AndOp::create(
+        builder, loc, LLVM::LShrOp::create(builder, loc, bits, half),
+        number(wide, 1));
+    bits = LLVM::AddOp::create(builder, loc, bits, isOdd);
+    bits = LLVM::AddOp::create(builder, loc, bits, number(wide, 0x7fff));
+    Value high = LLVM::TruncOp::create(
+        builder, loc, narrow, LLVM::LShrOp::create(builder, loc, bits, half));
+    Value isNan =
+        LLVM::FCmpOp::create(builder, loc, LLVM::FCmpPredicate::uno, x, x);
+    high = LLVM::SelectOp::create(builder, loc, isNan, number(narrow, 0x7fc0),
+                                  high);
+    op.replaceAllUsesWith(
+        LLVM::BitcastOp::create(builder, loc, op.getType(), high).getResult());
+    op.erase();
+  }
+
   LogicalResult replace(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](NVVM::ThreadIdXOp op) {
@@ -222,6 +257,7 @@ private:
         .Case([&](LLVM::AddrSpaceCastOp op) {
           return replaceWith(op, kShared, pointer), success();
         })
+        .Case([&](LLVM::FPTruncOp op) { return round(op), success(); })
         .Case([&](LLVM::CallIntrinsicOp op) {
           OpBuilder builder(op);
           Value power =
@@ -241,7 +277,9 @@ private:
       auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op);
       bool isPower =
           intrinsic && intrinsic.getIntrin() == tessera::kPowerOfTwoIntrinsic;
-      if (isNvvm || isPower || isa<LLVM::AddrSpaceCastOp>(op))
+      bool isRounding = isa<LLVM::FPTruncOp>(op) &&
+                        getElementTypeOrSelf(op->getResult(0)).isBF16();
+      if (isNvvm || isPower || isRounding || isa<LLVM::AddrSpaceCastOp>(op))
         hardware.push_back(op);
       auto address = dyn_cast<LLVM::AddressOfOp>(op);
       if (address && address.getType() != pointer)

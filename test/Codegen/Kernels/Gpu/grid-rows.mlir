@@ -61,7 +61,7 @@ func.func private @block_per_row(%x: tensor<16x50257xf32>) -> tensor<16xf32> att
 // CHECK-LABEL: llvm.func internal @padded_rows(
 // CHECK:       %[[STRIDE:.*]] = arith.constant 50304 : i64
 // CHECK:       scf.for {{.*}} -> (vector<4xf32>)
-// CHECK:         %[[EXISTS:.*]] = arith.cmpi slt, {{.*}} : vector<4xi64>
+// CHECK:         %[[EXISTS:.*]] = arith.cmpi slt, {{.*}} : vector<4xi32>
 // CHECK:         llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK:         %[[SUM:.*]] = arith.addf {{.*}} : vector<4xf32>
 // CHECK:         arith.select %[[EXISTS]], %[[SUM]], %{{.*}} : vector<4xi1>, vector<4xf32>
