@@ -4,8 +4,7 @@ Usage: run.py CARRY BUILD OUTPUT.json SECONDS [MODEL...]
 CARRY holds artifacts/bench-MODEL.tsr (tools/scripts/gpu-check.sh --carry), BUILD bin/gpu-steps and bin/gpu-limits.
 Artifacts bench-MODEL-VARIANT.tsr are the same model compiled otherwise, measured behind it.
 Every measurement has a part of the time that is left; OUTPUT is written after each, so what was measured stays when
-the time ends. Tessera is measured as it is and with measured choices of algorithms for its products
-(TESSERA_PRODUCTS), with those op by op (op_times.py), and without cuDNN's attention. PyTorch is measured eager, with
+the time ends. Tessera is measured as it is, op by op (op_times.py), and without cuDNN's attention. PyTorch is measured eager, with
 CUDA graphs, with torch.compile and with both; the fastest counts. PYTORCH_MODES in the environment names fewer of these, by commas.
 """
 import json
@@ -142,12 +141,8 @@ class Run:
 
         if not self.attempt(entry, "tessera", 60, tessera):
             return
-        measured = {"TESSERA_PRODUCTS": f"{self.output}.products.json"}
-        self.attempt(entry, "tessera measured products", 60, lambda seconds, log:
-                     measure_tessera(artifact, self.build, limit, seconds, log, measured)[0])
         self.attempt(entry, "ops", 30, lambda seconds, log:
-                     op_times.measure(artifact, self.build, self.result["limits"], seconds, log,
-                                      {**os.environ, **measured}))
+                     op_times.measure(artifact, self.build, self.result["limits"], seconds, log))
         self.attempt(entry, "tessera without cuDNN", 30, lambda seconds, log:
                      measure_tessera(artifact, self.build, limit, seconds, log, {"TESSERA_CUDNN": "off"})[0])
         for variant in sorted(artifacts.glob(f"bench-{model}-*.tsr")):
@@ -160,9 +155,7 @@ class Run:
         peers = [value["tokens_per_second"] for name, value in entry.items()
                  if name.startswith("pytorch") and "error" not in value]
         if peers:
-            ours = {name: value["tokens_per_second"] for name, value in entry.items()
-                    if name in ("tessera", "tessera measured products") and "error" not in value}
-            entry["times_pytorch"] = {name: round(rate / max(peers), 3) for name, rate in ours.items()}
+            entry["times_pytorch"] = round(entry["tessera"]["tokens_per_second"] / max(peers), 3)
             self.save()
 
 

@@ -1,13 +1,9 @@
 #include "runtime/cuda/products/MatrixProducts.h"
 
 #include "runtime/cuda/Check.h"
-#include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/products/AlignedParts.h"
 #include "runtime/support/DType.h"
 #include "tessera/abi.h"
-
-#include <algorithm>
-#include <cstring>
 
 namespace tessera::cuda {
 
@@ -25,14 +21,10 @@ cudaDataType dataType(int64_t dtype) {
                                    : CUDA_R_32F;
 }
 
-constexpr int64_t mostAlignment = 256;
-/// Choices are those of all places: buffers move from layer to layer.
-constexpr int64_t choicesAlignment = 16;
-
-/// The largest power of two, up to `most`, that divides the address: what the
+/// The largest power of two, up to 256, that divides the address: what the
 /// library may assume.
-int64_t alignmentOf(const void *data, int64_t most = mostAlignment) {
-  auto address = reinterpret_cast<uint64_t>(data) | static_cast<uint64_t>(most);
+int64_t alignmentOf(const void *data) {
+  auto address = reinterpret_cast<uint64_t>(data) | 256;
   return static_cast<int64_t>(address & (~address + 1));
 }
 
@@ -76,7 +68,7 @@ struct Layout {
 
 class Preference {
 public:
-  Preference(const ColumnProduct &p, int64_t most) {
+  explicit Preference(const ColumnProduct &p) {
     checkBlas(cublasLtMatmulPreferenceCreate(&preference),
               "making a preference");
     set<uint64_t>(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -85,13 +77,13 @@ public:
     set<uint32_t>(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
     set<uint32_t>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                  alignmentOf(p.first.data, most));
+                  alignmentOf(p.first.data));
     set<uint32_t>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                  alignmentOf(p.second.data, most));
+                  alignmentOf(p.second.data));
     set<uint32_t>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-                  alignmentOf(p.c.data, most));
+                  alignmentOf(p.c.data));
     set<uint32_t>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
-                  alignmentOf(p.c.data, most));
+                  alignmentOf(p.c.data));
   }
   ~Preference() { cublasLtMatmulPreferenceDestroy(preference); }
   cublasLtMatmulPreference_t preference = nullptr;
@@ -161,16 +153,7 @@ struct MatrixProducts::Plan {
   }
 };
 
-/// What algorithms belong to.
-static std::string placeOf(int device) {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, device), "asking for the GPU");
-  return concat(properties.name, ", cublasLt ", cublasLtGetVersion());
-}
-
-MatrixProducts::MatrixProducts(int device, bool canMeasure)
-    : choices(ProductChoices::ofProcess(placeOf(device))),
-      canMeasure(canMeasure) {
+MatrixProducts::MatrixProducts() {
   checkBlas(cublasLtCreate(&handle), "starting the library");
 }
 
@@ -179,9 +162,9 @@ MatrixProducts::~MatrixProducts() {
   cublasLtDestroy(handle);
 }
 
-MatrixProducts::Key MatrixProducts::keyOf(const GemmProblem &p, int64_t most) {
+MatrixProducts::Key MatrixProducts::keyOf(const GemmProblem &p) {
   auto alignment = [&](const void *data) {
-    return data ? alignmentOf(data, most) : 0;
+    return data ? alignmentOf(data) : 0;
   };
   return {p.m,
           p.n,
@@ -209,31 +192,18 @@ MatrixProducts::Key MatrixProducts::keyOf(const GemmProblem &p, int64_t most) {
           alignment(p.sums)};
 }
 
-/// The library's first algorithms, best first as it guesses.
-std::vector<cublasLtMatmulAlgo_t>
-MatrixProducts::algorithms(const Plan &plan, const GemmProblem &problem,
-                           int most) const {
-  Preference preference(columnProduct(problem),
-                        most == 1 ? mostAlignment : choicesAlignment);
-  std::vector<cublasLtMatmulHeuristicResult_t> found(most);
+/// Asks the library for its best algorithm; false if it has none.
+bool MatrixProducts::choose(Plan &plan, const GemmProblem &problem) {
+  Preference preference(columnProduct(problem));
+  cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
   cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle, plan.description, plan.first.layout, plan.second.layout,
-      plan.c.layout, plan.c.layout, preference.preference, most, found.data(),
-      &count);
-  std::vector<cublasLtMatmulAlgo_t> result;
-  for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < count; ++i)
-    if (found[i].state == CUBLAS_STATUS_SUCCESS)
-      result.push_back(found[i].algo);
-  return result;
-}
-
-/// Takes the library's first algorithm; false if it has none.
-bool MatrixProducts::choose(Plan &plan, const GemmProblem &problem) {
-  std::vector<cublasLtMatmulAlgo_t> found = algorithms(plan, problem, 1);
-  if (found.empty())
+      plan.c.layout, plan.c.layout, preference.preference, 1, &found, &count);
+  if (status != CUBLAS_STATUS_SUCCESS || count == 0 ||
+      found.state != CUBLAS_STATUS_SUCCESS)
     return false;
-  plan.algorithm = found.front();
+  plan.algorithm = found.algo;
   return true;
 }
 
@@ -266,9 +236,9 @@ void MatrixProducts::choosePlain(Plan &plan, const GemmProblem &problem) {
 }
 
 MatrixProducts::Plan &MatrixProducts::planOf(const GemmProblem &problem) {
-  if (auto found = plans.find(keyOf(problem, mostAlignment));
-      found != plans.end())
-    return *found->second;
+  std::unique_ptr<Plan> &slot = plans[keyOf(problem)];
+  if (slot)
+    return *slot;
   auto plan = std::make_unique<Plan>();
   plan->describe(problem, columnProduct(problem));
   if (hasEpilogue(problem))
@@ -276,9 +246,6 @@ MatrixProducts::Plan &MatrixProducts::planOf(const GemmProblem &problem) {
   else
     choosePlain(*plan, problem);
   missing += hasEpilogue(problem) && !plan->isFound;
-  takeChoice(*plan, problem);
-  // Not earlier: a choice may need plans of other products.
-  std::unique_ptr<Plan> &slot = plans[keyOf(problem, mostAlignment)];
   slot = std::move(plan);
   return *slot;
 }
@@ -343,8 +310,6 @@ void MatrixProducts::prepare(const GemmProblem &problem) {
     return;
   for (const GemmProblem &piece : piecesOf(problem))
     planOf(piece);
-  if (choices)
-    choices->save();
 }
 
 void MatrixProducts::run(const GemmProblem &problem, void *workspace,
@@ -355,153 +320,6 @@ void MatrixProducts::run(const GemmProblem &problem, void *workspace,
     return check(followProduct(problem, workspace, stream), "an epilogue");
   for (const GemmProblem &piece : piecesOf(problem))
     product(piece, workspace, stream);
-}
-
-/// Times ways to a product on operands of its own.
-class MatrixProducts::Trial {
-public:
-  /// Throws TSR_OUT_OF_MEMORY.
-  explicit Trial(const GemmProblem &problem) : scratch(problem) {
-    auto make = [&](DeviceMemory &memory, int64_t elements, int64_t dtype) {
-      memory.allocate(elements * dtypeBytes(static_cast<int>(dtype)),
-                      "measuring a product");
-      fill(memory);
-      return memory.data();
-    };
-    const GemmProblem &p = problem;
-    auto extent = [&](int64_t rows, int64_t ld, int64_t stride) {
-      return (p.batch - 1) * stride + rows * ld;
-    };
-    scratch.a =
-        make(a, extent(p.transA ? p.k : p.m, p.lda, p.strideA), p.dtypeAB);
-    scratch.b =
-        make(b, extent(p.transB ? p.n : p.k, p.ldb, p.strideB), p.dtypeAB);
-    scratch.c = make(c, extent(p.m, p.ldc, p.strideC), p.dtypeC);
-    if (p.bias)
-      scratch.bias = make(bias, p.n, p.dtypeC);
-    if (p.aux)
-      scratch.aux = make(aux, p.m * p.ldaux, p.dtypeC);
-    if (p.sums)
-      scratch.sums = make(sums, std::max(p.m, p.n), TSR_DTYPE_F64);
-    workspace = make(work, productWorkspaceBytes, TSR_DTYPE_I8);
-  }
-
-  /// The least of some seconds of what `queue` puts into the stream; fewer
-  /// repetitions of what is not near `best`.
-  template <class Queue> double seconds(const Queue &queue, double best) {
-    double least = once(queue);
-    for (int i = 0; i < repetitions && least < 1.5 * best; ++i)
-      least = std::min(least, once(queue));
-    return least;
-  }
-
-  GemmProblem scratch;
-  void *workspace;
-  Stream stream;
-
-private:
-  static constexpr int repetitions = 5;
-
-  /// Random numbers of either sign in [1, 2), as bf16 and about as f32: equal
-  /// ones would let a GPU at its power limit run faster than it does in a step.
-  void fill(const DeviceMemory &memory) {
-    static const std::vector<uint16_t> numbers = [] {
-      std::vector<uint16_t> random(1 << 20);
-      uint64_t state = 1;
-      for (uint16_t &number : random) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        number = static_cast<uint16_t>(0x3F80 | (state >> 48 & 0x807F));
-      }
-      return random;
-    }();
-    const auto most = static_cast<int64_t>(numbers.size() * 2);
-    for (int64_t at = 0; at < memory.size(); at += most)
-      check(cudaMemcpyAsync(memory.data() + at, numbers.data(),
-                            std::min(most, memory.size() - at),
-                            cudaMemcpyHostToDevice, stream.get()),
-            "filling");
-  }
-
-  template <class Queue> double once(const Queue &queue) {
-    start.record(stream.get());
-    queue();
-    end.record(stream.get());
-    check(cudaStreamSynchronize(stream.get()), "measuring a product");
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, start.get(), end.get()),
-          "measuring a product");
-    return milliseconds * 1e-3;
-  }
-
-  DeviceMemory a, b, c, bias, aux, sums, work;
-  Event start{Event::Kind::Time}, end{Event::Kind::Time};
-};
-
-/// Another way has to be this much faster than the library's first.
-static constexpr double worthwhile = 0.99;
-
-ProductChoice MatrixProducts::measure(Plan &plan, const GemmProblem &problem) {
-  constexpr int mostAlgorithms = 16;
-  // Before the scratch memory is taken, as it takes its own.
-  Plan *plain = hasEpilogue(problem) ? &planOf(plainProduct(problem)) : nullptr;
-  Trial trial(problem);
-  const GemmProblem &scratch = trial.scratch;
-  double best = 1e30;
-  cublasLtMatmulAlgo_t fastest = plan.algorithm;
-  auto attempt = [&](const cublasLtMatmulAlgo_t &algorithm) {
-    plan.algorithm = algorithm;
-    double seconds = trial.seconds(
-        [&] {
-          multiply(plan, scratch, problem.accumulate, trial.workspace,
-                   trial.stream.get());
-        },
-        best);
-    if (seconds < worthwhile * best) {
-      best = seconds;
-      fastest = algorithm;
-    }
-  };
-  if (!plain || plan.isFound)
-    for (const cublasLtMatmulAlgo_t &each :
-         algorithms(plan, problem, mostAlgorithms))
-      attempt(each);
-  if (plain) {
-    double seconds = trial.seconds(
-        [&] {
-          const GemmProblem product = plainProduct(scratch);
-          multiply(*plain, product, problem.accumulate, trial.workspace,
-                   trial.stream.get());
-          check(followProduct(scratch, trial.workspace, trial.stream.get()),
-                "an epilogue");
-        },
-        best);
-    plan.isFound = plan.isFound && seconds >= worthwhile * best;
-  }
-  ProductChoice choice;
-  choice.hasEpilogue = plan.isFound;
-  static_assert(sizeof fastest == sizeof choice.algorithm);
-  std::memcpy(choice.algorithm.data(), &fastest, sizeof fastest);
-  return choice;
-}
-
-/// Products with fewer terms (m * n * k) are not worth measuring.
-static constexpr int64_t leastTermsMeasured = int64_t(1) << 27;
-
-void MatrixProducts::takeChoice(Plan &plan, const GemmProblem &problem) {
-  if (!choices || problem.m * problem.n * problem.k < leastTermsMeasured)
-    return;
-  const Key key = keyOf(problem, choicesAlignment);
-  if (!canMeasure && !choices->has(key))
-    fail(TSR_UNSUPPORTED, "'", choices->path(),
-         "' (TESSERA_PRODUCTS) lacks the product with m ", problem.m, ", n ",
-         problem.n, ", k ", problem.k,
-         ", and ranks in several processes cannot measure it, because they "
-         "might choose differently; run a step of the model with its ranks in "
-         "one process first, or unset TESSERA_PRODUCTS");
-  const ProductChoice choice =
-      choices->get(key, [&] { return measure(plan, problem); });
-  plan.isFound = choice.hasEpilogue;
-  std::memcpy(&plan.algorithm, choice.algorithm.data(), sizeof plan.algorithm);
 }
 
 } // namespace tessera::cuda

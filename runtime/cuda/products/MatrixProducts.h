@@ -4,8 +4,8 @@
 
 #include "runtime/cuda/products/ColumnProduct.h"
 #include "runtime/cuda/products/Int8Chunks.h"
-#include "runtime/cuda/products/ProductChoices.h"
 
+#include <array>
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <map>
@@ -18,20 +18,16 @@ constexpr int64_t productWorkspaceBytes = int64_t(32) << 20;
 
 /// Products of one rank. f32 without TF32, bf16 with sums in f32, f64. The
 /// library's choice is asked for once per shape, types, alignment and epilogue;
-/// where it has none with the epilogue, kernels follow the product. With
-/// measured choices (ProductChoices.h) those are taken instead.
+/// where it has none with the epilogue, kernels follow the product.
 class MatrixProducts {
 public:
-  /// Choices that are missing are measured if `canMeasure`, as only ranks of
-  /// one process can: other processes would choose differently, and ranks that
-  /// compute the same would differ.
-  explicit MatrixProducts(int device = 0, bool canMeasure = true);
+  MatrixProducts();
   MatrixProducts(const MatrixProducts &) = delete;
   MatrixProducts &operator=(const MatrixProducts &) = delete;
   ~MatrixProducts();
 
-  /// Chooses, and measures what has no choice yet. The operands' memory is not
-  /// touched. Throws.
+  /// Chooses algorithms, so that what is not supported is found before a step.
+  /// Throws.
   void prepare(const GemmProblem &problem);
 
   /// `workspace`: productWorkspaceBytes of device memory. Throws.
@@ -42,12 +38,9 @@ public:
 
 private:
   struct Plan;
-  class Trial;
-  using Key = ProductChoices::Key;
-  static Key keyOf(const GemmProblem &problem, int64_t mostAlignment);
+  using Key = std::array<int64_t, 24>;
+  static Key keyOf(const GemmProblem &problem);
   Plan &planOf(const GemmProblem &problem);
-  std::vector<cublasLtMatmulAlgo_t>
-  algorithms(const Plan &plan, const GemmProblem &problem, int most) const;
   bool choose(Plan &plan, const GemmProblem &problem);
   bool chooseWithEpilogue(Plan &plan, const GemmProblem &problem);
   void choosePlain(Plan &plan, const GemmProblem &problem);
@@ -55,12 +48,8 @@ private:
                 void *workspace, cudaStream_t stream);
   void product(const GemmProblem &problem, void *workspace,
                cudaStream_t stream);
-  void takeChoice(Plan &plan, const GemmProblem &problem);
-  ProductChoice measure(Plan &plan, const GemmProblem &problem);
 
   cublasLtHandle_t handle = nullptr;
-  ProductChoices *choices; ///< null: the library's first
-  bool canMeasure;
   std::map<Key, std::unique_ptr<Plan>> plans;
   int64_t missing = 0;
 };

@@ -24,8 +24,7 @@ int32_t recordCalls(const tsr_abi_frame *frame, const tsr_abi_calls *calls,
 
 CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
     : rank(rank), device(device), image(std::move(image)),
-      communication(stream.get()), uploads(rank), results(rank),
-      products(device, rank.world != nullptr) {
+      communication(stream.get()), uploads(rank), results(rank) {
   arena.allocate(rank.metadata->arenaBytesAt(rank.stage), "arena");
   zero(0, arena.size());
   workspaceNeeded = productWorkspaceBytes;

@@ -235,8 +235,6 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
   }
 }
 
-size_t cublasLtGetVersion() { return 130000; }
-
 cublasStatus_t
 cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
   *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);

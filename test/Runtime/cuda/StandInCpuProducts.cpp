@@ -12,8 +12,7 @@
 namespace tessera::cuda {
 
 struct MatrixProducts::Plan {};
-MatrixProducts::MatrixProducts(int, bool)
-    : choices(nullptr), canMeasure(false) {}
+MatrixProducts::MatrixProducts() {}
 MatrixProducts::~MatrixProducts() {}
 void MatrixProducts::prepare(const GemmProblem &) {}
 
