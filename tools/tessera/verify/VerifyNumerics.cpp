@@ -23,11 +23,12 @@ constexpr double kShrunkLayers = 2, kShrunkTokens = 512;
 /// How different a value of a shrunk model may be, relative to its largest
 /// element. f64: sums in another order, through 2 layers and 3 steps. f32 and
 /// bf16: their rounding unit times the longest chain of sums and of exp and
-/// rsqrt around them.
+/// rsqrt around them. In bf16 a logit between 16 and 32, as a T5's are, may be
+/// 0.125 off, and so may the row's largest: exp moves by up to 28 %.
 double toleranceOf(Precision precision) {
   return precision == Precision::F64   ? 1e-9
          : precision == Precision::F32 ? 2e-3
-                                       : 1e-1;
+                                       : 3e-1;
 }
 
 /// Elements below this share of 1 count as 0: values that are 0 in exact
