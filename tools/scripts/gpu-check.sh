@@ -9,6 +9,7 @@
 #                          writes result.json and logs into build-gpu/out. Where $OUT names a folder it gets the result
 #                          and the logs, packed: two files
 #   gpu-check.sh tests     without the measurements; gpu-check.sh bench [MODEL...]: those alone (124m 350m 774m 1558m)
+#   gpu-check.sh calibrate writes build-gpu/out/machine.toml and what it predicts for the steps of the bench
 # Each check has a limit, and all together $SECONDS_AT_MOST (570): what has no time left is said to be skipped, what was
 # measured before stays. What is built is kept for the next call. Exit code 0: every check ran and passed.
 set -uo pipefail
@@ -109,15 +110,27 @@ copy_programs() {
   strip "$carry"/programs/bin/* "$carry"/programs/lib/*.so*
 }
 
+# The compiler that tests use, which needs no LLVM beside it, for calibration.
+copy_compiler() {
+  local compiler=build/test/bin/tessera
+  [ -x $compiler ] || return 0
+  mkdir -p "$carry/compiler/bin" "$carry/compiler/lib"
+  strip -o "$carry/compiler/bin/tessera" $compiler || return 1
+  # What a GPU machine has itself, and what is carried anyway, stays here.
+  ldd $compiler | awk '$3 ~ /^\// {print $3}' | grep -v -E '/lib(c|m|stdc\+\+|gcc_s|dnnl|OpenCL|tessera_runtime)\.so' |
+    xargs -I{} cp -L {} "$carry/compiler/lib/"
+}
+
 if [ "${1:-}" = --carry ]; then
   [ -x build/bin/tessera ] || { echo "gpu-check: build/bin/tessera is missing; run tools/scripts/quickstart.sh" >&2; exit 1; }
   rm -rf "$carry"
   compile_artifacts
   copy_packages || exit 1
   copy_programs || exit 1
+  copy_compiler || exit 1
   # Packed, with a window over all programs, which share most of their code: what travels to the other machine may be
   # limited.
-  (cd "$carry" && tar -cf - -- * | xz -T1 --lzma2=preset=2,dict=192MiB >../packed.tar.xz && rm -rf -- * && mv ../packed.tar.xz .) || exit 1
+  (cd "$carry" && tar -cf - -- * | xz -T1 --lzma2=preset=6,dict=192MiB >../packed.tar.xz && rm -rf -- * && mv ../packed.tar.xz .) || exit 1
   echo "gpu-check: carry build-gpu/carry ($(du -sh "$carry" | cut -f1)) beside the sources"
   exit 0
 fi
@@ -168,7 +181,20 @@ texts() { # found, tolerance of a log-probability: beside the CPU's artifact
   "$build/bin/gpu-texts" "$carry/artifacts/$1.cpu.tsr" "$carry/artifacts/$1.cuda.tsr" "$2"
 }
 
-export carry build
+# This GPU as a cluster, and what is predicted for the benchmark's steps with it; GNU ld links.
+calibrate() {
+  [ -x "$carry/compiler/bin/tessera" ] || { echo "no compiler was carried"; return 1; }
+  export LD_LIBRARY_PATH=$build/lib:$LD_LIBRARY_PATH:$carry/compiler/lib TESSERA_LINKER
+  TESSERA_LINKER=$(command -v ld.lld || command -v ld)
+  "$carry/compiler/bin/tessera" calibrate --device cuda -o "$out/machine.toml" || return 1
+  local model
+  for model in 124m 350m 774m 1558m; do
+    "$carry/compiler/bin/tessera" simulate bench/configs/gpt2-$model/config.json --batch "${batches[$model]}" \
+      --seq-length 1024 --precision bf16 --device cuda:sm_90 --cluster "$out/machine.toml" || return 1
+  done
+}
+
+export carry build out
 export -f configure track track_own texts
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"$out/gpu.txt" 2>&1
@@ -232,17 +258,19 @@ if "bench" in checks and os.path.exists(f"{out}/bench.json"):
     result["bench"] = json.load(open(f"{out}/bench.json"))
 json.dump(result, open(f"{out}/result.json", "w"), indent=1)
 PY
-  [ -z "${OUT:-}" ] || { mkdir -p "$OUT" && cp "$out/result.json" "$OUT" && tar -C "$out" -czf "$OUT/logs.tar.gz" .; }
+  [ -z "${OUT:-}" ] || { mkdir -p "$OUT" && cp "$out/result.json" $(ls "$out"/*.toml 2>/dev/null) "$OUT" && tar -C "$out" -czf "$OUT/logs.tar.gz" .; }
 }
 
 part=${1:-all}
 [ $# -eq 0 ] || shift
 if can_run_carried || { check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; }; then
-  [ "$part" = bench ] || run_tests
+  [ "$part" = bench ] || [ "$part" = calibrate ] || run_tests
+  # In a shell of its own with the batches, which are no environment variables.
+  [ "$part" != calibrate ] || check calibrate 240 bash -c "$(declare -p batches); $(declare -f calibrate); calibrate"
   summarize
   # The last: it takes what time there is.
-  [ "$part" = tests ] || check bench $((most - SECONDS)) python3 bench/gpu/run.py "$carry" "$build" "$out/bench.json" \
-    $((most - SECONDS - 10)) "$@"
+  [ "$part" = tests ] || [ "$part" = calibrate ] || check bench $((most - SECONDS)) \
+    python3 bench/gpu/run.py "$carry" "$build" "$out/bench.json" $((most - SECONDS - 10)) "$@"
 fi
 summarize
 echo "gpu-check: $(wc -l <"$results") checks, $failures failed; ${OUT:-$out}/result.json"
