@@ -4,6 +4,7 @@
 // counting of rows included, and of moving rows to experts; medians.
 //===----------------------------------------------------------------------===//
 #include "bench/gpu/DeviceTime.h"
+#include "bench/gpu/RandomNumbers.h"
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/experts/RoutedKernels.h"
 #include "tessera/abi.h"
@@ -30,10 +31,8 @@ struct Bench {
     weights.allocate(experts * hidden * wide * 2, "weights");
     gradient.allocate(experts * hidden * wide * 4, "a gradient");
     gates.allocate(tokens * experts * 4, "gates");
-    // 0.0115 everywhere: sums stay finite.
     for (DeviceMemory *each : {&narrowRows, &wideRows, &weights})
-      check(cudaMemsetAsync(each->data(), 0x3C, each->size(), stream.get()),
-            "filling");
+      fillRandomly(*each, stream.get());
     std::vector<float> routes(tokens * experts);
     for (int64_t t = 0; t < tokens; ++t)
       for (int64_t i = 0; i < chosen; ++i)

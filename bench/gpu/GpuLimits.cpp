@@ -3,29 +3,15 @@
 // own class, and of copying memory; medians. What step times are compared with.
 //===----------------------------------------------------------------------===//
 #include "bench/gpu/DeviceTime.h"
+#include "bench/gpu/RandomNumbers.h"
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/products/MatrixProducts.h"
 #include "tessera/abi.h"
 
 #include <cstdio>
-#include <random>
-#include <vector>
 
 using namespace tessera;
 using namespace tessera::cuda;
-
-/// Random numbers of either sign in [1, 2): equal ones would let a GPU at its
-/// power limit run faster than a training step can.
-static void fill(DeviceMemory &memory, cudaStream_t stream) {
-  std::mt19937 random(1);
-  std::vector<uint16_t> numbers(memory.size() / 2);
-  for (uint16_t &number : numbers)
-    number = uint16_t(0x3F80 | (random() & 0x807F));
-  check(cudaMemcpyAsync(memory.data(), numbers.data(), memory.size(),
-                        cudaMemcpyHostToDevice, stream),
-        "filling");
-  check(cudaStreamSynchronize(stream), "filling");
-}
 
 int main() try {
   constexpr int repetitions = 20;
@@ -37,8 +23,8 @@ int main() try {
   workspace.allocate(productWorkspaceBytes, "workspace");
   from.allocate(bytes, "a copy");
   to.allocate(bytes, "a copy");
-  fill(a, stream.get());
-  fill(b, stream.get());
+  fillRandomly(a, stream.get());
+  fillRandomly(b, stream.get());
   GemmProblem problem{};
   problem.m = problem.n = problem.k = n;
   problem.lda = problem.ldb = problem.ldc = n;

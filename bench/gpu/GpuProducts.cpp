@@ -5,11 +5,10 @@
 // fastest of its first sixteen, and which that is. Prints JSON lines.
 //===----------------------------------------------------------------------===//
 #include "bench/gpu/DeviceTime.h"
-#include "runtime/cuda/DeviceMemory.h"
+#include "bench/gpu/RandomNumbers.h"
 #include "runtime/cuda/products/MatrixProducts.h"
 
 #include <cstdio>
-#include <random>
 #include <vector>
 
 using namespace tessera;
@@ -31,69 +30,70 @@ void checkBlas(cublasStatus_t status) {
     fail(TSR_INTERNAL, "cublasLt: ", cublasLtGetStatusString(status));
 }
 
-struct Bench {
-  Stream stream;
-  DeviceMemory a, b, c, workspace;
-  cublasLtHandle_t handle = nullptr;
+/// A product as the library is told of it. Columns of the library are our rows,
+/// so the operands are swapped.
+class Description {
+public:
+  explicit Description(const Shape &s) {
+    checkBlas(
+        cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set(CUBLASLT_MATMUL_DESC_TRANSA, s.transB);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, s.transA);
+    describe(first, s.transB ? s.k : s.n, s.transB ? s.n : s.k);
+    describe(second, s.transA ? s.m : s.k, s.transA ? s.k : s.m);
+    describe(result, s.n, s.m);
+  }
+  ~Description() {
+    for (cublasLtMatrixLayout_t layout : {first, second, result})
+      cublasLtMatrixLayoutDestroy(layout);
+    cublasLtMatmulDescDestroy(product);
+  }
 
+  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
+
+private:
+  void set(cublasLtMatmulDescAttributes_t name, bool transposed) {
+    cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    checkBlas(
+        cublasLtMatmulDescSetAttribute(product, name, &value, sizeof value));
+  }
+  static void describe(cublasLtMatrixLayout_t &layout, int64_t rows,
+                       int64_t columns) {
+    checkBlas(
+        cublasLtMatrixLayoutCreate(&layout, CUDA_R_16BF, rows, columns, rows));
+  }
+};
+
+class Bench {
+public:
   Bench() {
-    std::vector<uint16_t> numbers(1 << 24);
-    std::mt19937 random(1);
-    for (uint16_t &number : numbers)
-      number = uint16_t(0x3F80 | (random() & 0x807F));
     for (DeviceMemory *each : {&a, &b, &c}) {
       each->allocate(largest, "a matrix");
-      for (int64_t at = 0; at < largest; at += int64_t(numbers.size()) * 2)
-        check(cudaMemcpy(each->data() + at, numbers.data(),
-                         std::min<int64_t>(numbers.size() * 2, largest - at),
-                         cudaMemcpyHostToDevice),
-              "filling");
+      fillRandomly(*each, stream.get());
     }
     workspace.allocate(productWorkspaceBytes, "workspace");
     checkBlas(cublasLtCreate(&handle));
-  }
-
-  void measure(const Shape &s) {
-    cublasLtMatmulDesc_t product;
-    checkBlas(
-        cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    // Swapped: columns of the library are our rows.
-    auto operation = [&](cublasLtMatmulDescAttributes_t name, bool transposed) {
-      cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-      checkBlas(
-          cublasLtMatmulDescSetAttribute(product, name, &value, sizeof value));
-    };
-    operation(CUBLASLT_MATMUL_DESC_TRANSA, s.transB);
-    operation(CUBLASLT_MATMUL_DESC_TRANSB, s.transA);
-    cublasLtMatrixLayout_t first, second, result;
-    auto layout = [](cublasLtMatrixLayout_t *made, int64_t rows,
-                     int64_t columns) {
-      checkBlas(
-          cublasLtMatrixLayoutCreate(made, CUDA_R_16BF, rows, columns, rows));
-    };
-    layout(&first, s.transB ? s.k : s.n, s.transB ? s.n : s.k);
-    layout(&second, s.transA ? s.m : s.k, s.transA ? s.k : s.m);
-    layout(&result, s.n, s.m);
-    cublasLtMatmulPreference_t preference;
     checkBlas(cublasLtMatmulPreferenceCreate(&preference));
     uint64_t bytes = productWorkspaceBytes;
     checkBlas(cublasLtMatmulPreferenceSetAttribute(
         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
         sizeof bytes));
+  }
+
+  void measure(const Shape &s) {
+    const Description how(s);
     cublasLtMatmulHeuristicResult_t found[mostAlgorithms];
     int count = 0;
-    checkBlas(cublasLtMatmulAlgoGetHeuristic(handle, product, first, second,
-                                             result, result, preference,
-                                             mostAlgorithms, found, &count));
+    checkBlas(cublasLtMatmulAlgoGetHeuristic(
+        handle, how.product, how.first, how.second, how.result, how.result,
+        preference, mostAlgorithms, found, &count));
     std::vector<double> seconds;
     for (int i = 0; i < count; ++i)
-      seconds.push_back(secondsOf(stream.get(), repetitions, [&] {
-        const float one = 1, zero = 0;
-        checkBlas(cublasLtMatmul(handle, product, &one, b.data(), first,
-                                 a.data(), second, &zero, c.data(), result,
-                                 c.data(), result, &found[i].algo,
-                                 workspace.data(), bytes, stream.get()));
-      }));
+      seconds.push_back(secondsOf(stream.get(), repetitions,
+                                  [&] { multiply(how, found[i].algo); }));
+    if (seconds.empty())
+      fail(TSR_UNSUPPORTED, "cublasLt has no algorithm for '", s.name, "'");
     auto least = std::min_element(seconds.begin(), seconds.end());
     double terms = 2.0 * s.m * s.n * s.k * 1e-12;
     std::printf("{\"product\": \"%s\", \"m\": %lld, \"n\": %lld, \"k\": %lld, "
@@ -103,6 +103,20 @@ struct Bench {
                 int(least - seconds.begin()));
     std::fflush(stdout);
   }
+
+private:
+  void multiply(const Description &how, const cublasLtMatmulAlgo_t &algorithm) {
+    const float one = 1, zero = 0;
+    checkBlas(cublasLtMatmul(handle, how.product, &one, b.data(), how.first,
+                             a.data(), how.second, &zero, c.data(), how.result,
+                             c.data(), how.result, &algorithm, workspace.data(),
+                             productWorkspaceBytes, stream.get()));
+  }
+
+  Stream stream;
+  DeviceMemory a, b, c, workspace;
+  cublasLtHandle_t handle = nullptr;
+  cublasLtMatmulPreference_t preference = nullptr;
 };
 
 void measureLayer(Bench &bench, int64_t tokens, int64_t width) {

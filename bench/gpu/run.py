@@ -4,8 +4,9 @@ Usage: run.py CARRY BUILD OUTPUT.json SECONDS [MODEL...]
 CARRY holds artifacts/bench-MODEL.tsr (tools/scripts/gpu-check.sh --carry), BUILD bin/gpu-steps and bin/gpu-limits.
 Artifacts bench-MODEL-VARIANT.tsr are the same model compiled otherwise, measured behind it.
 Every measurement has a part of the time that is left; OUTPUT is written after each, so what was measured stays when
-the time ends. Tessera is measured as it is, op by op (op_times.py), and without cuDNN's attention. PyTorch is measured eager, with
-CUDA graphs, with torch.compile and with both; the fastest counts. PYTORCH_MODES in the environment names fewer of these, by commas.
+the time ends. Tessera is measured as it is, op by op (op_times.py), and without cuDNN's attention. PyTorch is measured
+eager, with CUDA graphs, with torch.compile and with both; the fastest counts. PYTORCH_MODES in the environment names
+fewer of these, by commas. Logs are OUTPUT.MODEL.NAME.log.
 """
 import json
 import os
@@ -102,13 +103,14 @@ class Run:
     def save(self):
         self.output.write_text(json.dumps(self.result, indent=1) + "\n")
 
-    def attempt(self, entry, name, seconds, function):
-        """Whether it was measured; an error is a result too."""
+    def attempt(self, entry, name, seconds, function, of=""):
+        """Whether it was measured; an error is a result too. `of`: the model, for the log's name."""
         seconds = min(seconds, self.clock.left())
         try:
             if seconds < 5:
                 raise RuntimeError("no time left")
-            value = function(seconds, f"{self.output}.{name}.log".replace("+", "-").replace(" ", "-"))
+            log = ".".join(filter(None, [str(self.output), of, name, "log"]))
+            value = function(seconds, log.replace("+", "-").replace(" ", "-"))
         except (RuntimeError, OSError, KeyError, ValueError, subprocess.TimeoutExpired) as error:
             value = {"error": str(error)}
         entry[name] = value
@@ -139,19 +141,23 @@ class Run:
             ready.update(about)
             return result
 
-        if not self.attempt(entry, "tessera", 60, tessera):
+        def attempt(name, seconds, function):
+            return self.attempt(entry, name, seconds, function, of=model)
+
+        def measure(artifact, environment=None):
+            return lambda seconds, log: measure_tessera(artifact, self.build, limit, seconds, log, environment)[0]
+
+        if not attempt("tessera", 60, tessera):
             return
-        self.attempt(entry, "ops", 30, lambda seconds, log:
-                     op_times.measure(artifact, self.build, self.result["limits"], seconds, log))
-        self.attempt(entry, "tessera without cuDNN", 30, lambda seconds, log:
-                     measure_tessera(artifact, self.build, limit, seconds, log, {"TESSERA_CUDNN": "off"})[0])
+        attempt("ops", 30, lambda seconds, log:
+                op_times.measure(artifact, self.build, self.result["limits"], seconds, log))
+        attempt("tessera without cuDNN", 30, measure(artifact, {"TESSERA_CUDNN": "off"}))
         for variant in sorted(artifacts.glob(f"bench-{model}-*.tsr")):
-            self.attempt(entry, "tessera " + variant.stem.removeprefix(f"bench-{model}-"), 30, lambda seconds, log:
-                         measure_tessera(variant, self.build, limit, seconds, log)[0])
+            attempt("tessera " + variant.stem.removeprefix(f"bench-{model}-"), 30, measure(variant))
         for mode in filter(None, os.environ.get("PYTORCH_MODES", ",".join(MODES)).split(",")):
             # The rest of the models must have their turn.
-            self.attempt(entry, "pytorch " + mode, 75 if "compile" in mode else 30,
-                         lambda seconds, log: measure_pytorch(ready, model, mode, limit, seconds, log))
+            attempt("pytorch " + mode, 75 if "compile" in mode else 30,
+                    lambda seconds, log: measure_pytorch(ready, model, mode, limit, seconds, log))
         peers = [value["tokens_per_second"] for name, value in entry.items()
                  if name.startswith("pytorch") and "error" not in value]
         if peers:

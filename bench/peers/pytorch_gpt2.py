@@ -2,9 +2,10 @@
 
 Usage: pytorch_gpt2.py config.json batch sequence f32|bf16 threads [cpu|cuda [eager|graphs|compile|compile+graphs]]
 bf16 is torch.autocast. On a GPU: the optimizer is fused, the vocabulary padded to a multiple of 64 as PyTorch's users
-do, `graphs` captures the whole step, `compile` is torch.compile of the model and its loss. On the CPU, PyTorch's own `linear` calls the system's BLAS in fp32; where PyTorch also offers
-oneDNN's, both are tried on one product of this shape and the faster is measured. The BLAS is Debian's choice: with
-`libopenblas0-pthread` installed F.linear is an order faster than with the reference BLAS.
+do, `graphs` captures the whole step, `compile` is torch.compile of the model and its loss. On the CPU, PyTorch's own
+`linear` calls the system's BLAS in fp32; where PyTorch also offers oneDNN's, both are tried on one product of this
+shape and the faster is measured. The BLAS is Debian's choice: with `libopenblas0-pthread` installed F.linear is an
+order faster than with the reference BLAS.
 """
 import json
 import sys

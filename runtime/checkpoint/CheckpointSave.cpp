@@ -94,7 +94,7 @@ private:
   std::vector<char> bytes; ///< one global tensor at a time
 };
 
-Manifest::File writeTensors(const Shard &shard, Gathering &state,
+Manifest::File writeTensors(const FileShard &shard, Gathering &state,
                             const std::string &directory) {
   WrittenFile file(directory + "/" + shard.name);
   std::string header = safetensorsHeader(shard.tensors);
@@ -117,9 +117,9 @@ Manifest::File writeText(const std::string &directory, const std::string &name,
 std::vector<Manifest::File> writeModel(const Session &session, Gathering &state,
                                        const std::string &directory) {
   std::vector<Manifest::File> files;
-  std::vector<Shard> shards = cutIntoShards(
+  std::vector<FileShard> shards = cutIntoShards(
       entriesOf(session.metadata(), Part::Model), session.maxShardBytes());
-  for (const Shard &shard : shards)
+  for (const FileShard &shard : shards)
     files.push_back(writeTensors(shard, state, directory));
   if (shards.size() > 1)
     files.push_back(
@@ -163,7 +163,7 @@ void writeCheckpoint(const Session &session, Gathering &state,
                     session.data(),
                     session.skippedSteps(),
                     session.metadata().optimizer.kind};
-  Shard rest{optimizerFile, entriesOf(session.metadata(), Part::Optimizer)};
+  FileShard rest{optimizerFile, entriesOf(session.metadata(), Part::Optimizer)};
   manifest.files.push_back(writeTensors(rest, state, scratch.path));
   writeText(scratch.path, manifestFile, writeManifest(manifest));
   syncDirectory(scratch.path);

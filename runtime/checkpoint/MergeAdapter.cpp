@@ -75,7 +75,7 @@ public:
       match(name, *tensor);
   }
 
-  std::vector<Shard> shards() const;
+  std::vector<FileShard> shards() const;
   void write(const std::string &directory) const;
 
 private:
@@ -144,8 +144,8 @@ void Merging::match(const std::string &name, const FileTensor &tensor) {
 }
 
 /// The files that the model has.
-std::vector<Shard> Merging::shards() const {
-  std::vector<Shard> shards;
+std::vector<FileShard> Merging::shards() const {
+  std::vector<FileShard> shards;
   std::map<const InputFile *, size_t> known;
   for (const auto &[name, tensor] : weights.tensors()) {
     auto [it, isNew] = known.emplace(tensor->file, shards.size());
@@ -194,8 +194,8 @@ void Merging::write(const std::string &directory) const {
     if (!pair.a || !pair.b)
       fail(TSR_MISMATCH, "'", files.tensors.path(), "' has lora_",
            pair.a ? "A" : "B", " of '", name, "' alone; save it again");
-  std::vector<Shard> all = shards();
-  for (const Shard &shard : all) {
+  std::vector<FileShard> all = shards();
+  for (const FileShard &shard : all) {
     WrittenFile file(concat(directory, "/", shard.name));
     std::string header = safetensorsHeader(shard.tensors);
     file.write(header.data(), header.size());

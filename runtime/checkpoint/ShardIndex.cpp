@@ -65,9 +65,9 @@ static std::string shardName(size_t number, size_t count) {
   return name;
 }
 
-std::vector<Shard> cutIntoShards(std::vector<NewTensor> tensors,
-                                 int64_t mostBytes) {
-  std::vector<Shard> shards(1);
+std::vector<FileShard> cutIntoShards(std::vector<NewTensor> tensors,
+                                     int64_t mostBytes) {
+  std::vector<FileShard> shards(1);
   uint64_t bytes = 0, most = static_cast<uint64_t>(mostBytes);
   for (NewTensor &tensor : tensors) {
     bool isFull = bytes + tensor.bytes > most;
@@ -89,13 +89,13 @@ std::vector<Shard> cutIntoShards(std::vector<NewTensor> tensors,
   return shards;
 }
 
-std::string writeShardIndex(const std::vector<Shard> &shards) {
+std::string writeShardIndex(const std::vector<FileShard> &shards) {
   JsonTree tree(JsonTree::Type::object);
   nlohmann::json &metadata = tree.root["metadata"] = JsonTree::Type::object;
   nlohmann::json &map = tree.root["weight_map"] = JsonTree::Type::object;
   uint64_t bytes = 0;
   int64_t parameters = 0;
-  for (const Shard &shard : shards)
+  for (const FileShard &shard : shards)
     for (const NewTensor &tensor : shard.tensors) {
       bytes += tensor.bytes;
       parameters += elementsOf(tensor.shape);

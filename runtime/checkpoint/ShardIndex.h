@@ -21,16 +21,17 @@ constexpr const char *modelIndexFile = "model.safetensors.index.json";
 /// TSR_CORRUPT.
 std::map<std::string, std::string> readShardIndex(const InputFile &file);
 
-/// What is written to one file of several.
-struct Shard {
+/// What is written to one file of several; `Shard` is a rank's part of a
+/// tensor.
+struct FileShard {
   std::string name;
   std::vector<NewTensor> tensors;
 };
 /// `tensors` cut, in their order, into files of at most `mostBytes` of data; a
 /// larger tensor has a file of its own. 0: one file. One file is `modelFile`.
-std::vector<Shard> cutIntoShards(std::vector<NewTensor> tensors,
-                                 int64_t mostBytes);
-std::string writeShardIndex(const std::vector<Shard> &shards);
+std::vector<FileShard> cutIntoShards(std::vector<NewTensor> tensors,
+                                     int64_t mostBytes);
+std::string writeShardIndex(const std::vector<FileShard> &shards);
 
 } // namespace tessera
 

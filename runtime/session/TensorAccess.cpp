@@ -257,6 +257,7 @@ void writeWithMaster(const Rank &rank, const TensorInfo &parameter,
   writeTargets(rank, {rounded}, source);
   writeTargets(rank, {exact}, source);
 }
+
 void writeTokens(const Rank &rank, const TensorInfo &tensor,
                  const Tokens &tokens) {
   if (tensor.dtype != TSR_DTYPE_I32)

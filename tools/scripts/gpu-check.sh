@@ -3,11 +3,10 @@
 #   gpu-check.sh --carry   on a machine with the compiler: writes build-gpu/carry: artifacts, what builds need and, where
 #                          nvcc is, the programs
 #   gpu-check.sh           on one with a GPU, but no LLVM and no network: takes the programs that were carried or, where
-#                          they do not load, builds them with nvcc and cmake; runs the
-#                          device's tests, trains carried artifacts and continues texts beside the CPU's, runs
-#                          compute-sanitizer, measures GPT-2 of four sizes beside PyTorch and the time of each op;
-#                          writes result.json and logs into build-gpu/out. Where $OUT names a folder it gets the result
-#                          and the logs, packed: two files
+#                          they do not load, builds them with nvcc and cmake; runs the device's tests, trains carried
+#                          artifacts and continues texts beside the CPU's, runs compute-sanitizer, measures GPT-2 of four
+#                          sizes beside PyTorch and the time of each op; writes result.json and logs into build-gpu/out.
+#                          Where $OUT names a folder it gets the result and the logs, packed
 #   gpu-check.sh tests     without the measurements; gpu-check.sh bench [MODEL...]: those alone (124m 350m 774m 1558m)
 #   gpu-check.sh calibrate writes build-gpu/out/machine.toml and what it predicts for the steps of the bench
 # Each check has a limit, and all together $SECONDS_AT_MOST (570): what has no time left is said to be skipped, what was
@@ -94,15 +93,20 @@ copy_packages() {
 
 programs=(GpuTests tessera-attention-gpu-test gpu-track gpu-texts gpu-steps gpu-limits gpu-experts gpu-products)
 
-# Built here: time on a machine with a GPU is dear.
-copy_programs() {
+# The runtime and its tests alone.
+configure() { # options...
   local nvcc
   nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-  [ -x "$nvcc" ] || return 0
+  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DTESSERA_BUILD_COMPILER=OFF -DTESSERA_CUDA=ON \
+    -DCMAKE_CUDA_COMPILER="$nvcc" "$@"
+}
+
+# Built here: time on a machine with a GPU is dear.
+copy_programs() {
+  command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ] || return 0
   local launcher=()
   [ ! -x /usr/bin/ccache ] || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=/usr/bin/ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=/usr/bin/ccache)
-  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DTESSERA_BUILD_COMPILER=OFF -DTESSERA_CUDA=ON \
-    -DCMAKE_CUDA_COMPILER="$nvcc" "${launcher[@]}" >/dev/null || return 1
+  configure "${launcher[@]}" >/dev/null || return 1
   cmake --build "$build" -j "$(nproc)" --target "${programs[@]}" tessera_cuda >/dev/null || return 1
   mkdir -p "$carry/programs/bin" "$carry/programs/lib"
   cp "${programs[@]/#/$build/bin/}" "$carry/programs/bin/"
@@ -161,13 +165,10 @@ check() { # name seconds command...
   return $code
 }
 
-configure() {
+configure_here() {
   ln -sf libdnnl.so.2 "$carry/prefix/lib/libdnnl.so"
-  local nvcc
-  nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DTESSERA_BUILD_COMPILER=OFF -DTESSERA_CUDA=ON \
-    -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_PREFIX_PATH="$carry/prefix" \
-    -DCMAKE_BUILD_RPATH="$carry/prefix/lib" -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath-link,$carry/prefix/lib"
+  configure -DCMAKE_PREFIX_PATH="$carry/prefix" -DCMAKE_BUILD_RPATH="$carry/prefix/lib" \
+    -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath-link,$carry/prefix/lib"
 }
 
 # Attention by Tessera's kernels, where cuDNN's is the rule.
@@ -182,20 +183,20 @@ texts() { # found, tolerance of a log-probability: beside the CPU's artifact
 }
 
 # This GPU as a cluster, and what is predicted for the benchmark's steps with it; GNU ld links.
-calibrate() {
+calibrate() { # MODEL:SEQUENCES...
   [ -x "$carry/compiler/bin/tessera" ] || { echo "no compiler was carried"; return 1; }
   export LD_LIBRARY_PATH=$build/lib:$LD_LIBRARY_PATH:$carry/compiler/lib TESSERA_LINKER
   TESSERA_LINKER=$(command -v ld.lld || command -v ld)
   "$carry/compiler/bin/tessera" calibrate --device cuda -o "$out/machine.toml" || return 1
-  local model
-  for model in 124m 350m 774m 1558m; do
-    "$carry/compiler/bin/tessera" simulate bench/configs/gpt2-$model/config.json --batch "${batches[$model]}" \
+  local pair
+  for pair in "$@"; do
+    "$carry/compiler/bin/tessera" simulate "bench/configs/gpt2-${pair%:*}/config.json" --batch "${pair#*:}" \
       --seq-length 1024 --precision bf16 --device cuda:sm_90 --cluster "$out/machine.toml" || return 1
   done
 }
 
 export carry build out
-export -f configure track track_own texts
+export -f calibrate configure configure_here track track_own texts
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"$out/gpu.txt" 2>&1
 # CUDA's libraries may be there only as Python's packages of them.
@@ -261,16 +262,28 @@ PY
   [ -z "${OUT:-}" ] || { mkdir -p "$OUT" && cp "$out/result.json" $(ls "$out"/*.toml 2>/dev/null) "$OUT" && tar -C "$out" -czf "$OUT/logs.tar.gz" .; }
 }
 
+run_calibrate() {
+  local pairs=() model
+  for model in "${!batches[@]}"; do pairs+=("$model:${batches[$model]}"); done
+  check calibrate 240 calibrate "${pairs[@]}"
+}
+
+# The last: it takes what time there is.
+run_bench() { # MODEL...
+  check bench $((most - SECONDS)) \
+    python3 bench/gpu/run.py "$carry" "$build" "$out/bench.json" $((most - SECONDS - 10)) "$@"
+}
+
 part=${1:-all}
 [ $# -eq 0 ] || shift
-if can_run_carried || { check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; }; then
-  [ "$part" = bench ] || [ "$part" = calibrate ] || run_tests
-  # In a shell of its own with the batches, which are no environment variables.
-  [ "$part" != calibrate ] || check calibrate 240 bash -c "$(declare -p batches); $(declare -f calibrate); calibrate"
-  summarize
-  # The last: it takes what time there is.
-  [ "$part" = tests ] || [ "$part" = calibrate ] || check bench $((most - SECONDS)) \
-    python3 bench/gpu/run.py "$carry" "$build" "$out/bench.json" $((most - SECONDS - 10)) "$@"
+if can_run_carried ||
+  { check configure 60 configure_here && check build 240 cmake --build "$build" -j "$(nproc)"; }; then
+  case $part in
+  tests) run_tests ;;
+  calibrate) run_calibrate ;;
+  bench) run_bench "$@" ;;
+  *) run_tests; summarize; run_bench "$@" ;;
+  esac
 fi
 summarize
 echo "gpu-check: $(wc -l <"$results") checks, $failures failed; ${OUT:-$out}/result.json"

@@ -129,8 +129,8 @@ def RecomputeElementwisePass : Pass<"rt-recompute-elementwise", "::mlir::ModuleO
     size: a cast, the activation of a gated layer. A costly function of a value
     that backward does not keep otherwise, such as `exp(logits - max)` of a
     loss, is one of them if that value has a narrower type, or with `functions`,
-    which saves the store in forward but no memory. Kernels of forward do not store the value; its argument is kept
-    instead. Results have the same bits.
+    which saves the store in forward but no memory. Kernels of forward do not
+    store the value; its argument is kept instead. Results have the same bits.
   }];
   let options = [
     Option<"functions", "functions", "bool", /*default=*/"false",

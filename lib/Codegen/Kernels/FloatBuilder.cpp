@@ -3,7 +3,6 @@
 #include "lib/Codegen/Kernels/Polynomials.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -83,15 +82,14 @@ Value FloatBuilder::powerOfTwoOnGpu(Value a) {
                ValueRange{lane})
         .getResults();
   };
-  auto shaped = dyn_cast<VectorType>(type);
-  if (!shaped)
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector)
     return power(a);
   Value result = a;
-  for (int64_t lane = 0; lane < shaped.getNumElements(); ++lane) {
-    SmallVector<int64_t> at =
-        delinearize(lane, computeStrides(shaped.getShape()));
-    Value element = vector::ExtractOp::create(builder, loc, a, at);
-    result = vector::InsertOp::create(builder, loc, power(element), result, at);
+  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
+    Value element = vector::ExtractOp::create(builder, loc, a, lane);
+    result =
+        vector::InsertOp::create(builder, loc, power(element), result, lane);
   }
   return result;
 }

@@ -50,6 +50,18 @@ bool leavesSome(int64_t size) { return size > multiple && size % multiple; }
 int64_t mostAligned(int64_t size) { return size / multiple * multiple; }
 } // namespace
 
+std::vector<GemmProblem> piecesOf(const GemmProblem &p) {
+  if (p.batch == 1 || p.strideC != 0)
+    return alignedParts(p);
+  std::vector<GemmProblem> pieces(p.batch, p);
+  for (int64_t i = 0; i < p.batch; ++i) {
+    pieces[i].batch = 1;
+    pieces[i].a = advance(p.a, i * p.strideA, p.dtypeAB);
+    pieces[i].b = advance(p.b, i * p.strideB, p.dtypeAB);
+  }
+  return pieces;
+}
+
 std::vector<GemmProblem> alignedParts(const GemmProblem &p,
                                       int64_t leastTerms) {
   bool isPlain = p.batch == 1 && !p.epilogue && !p.sumsOf;

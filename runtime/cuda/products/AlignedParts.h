@@ -25,6 +25,10 @@ constexpr int64_t leastTermsInParts = int64_t(1) << 33;
 std::vector<GemmProblem> alignedParts(const GemmProblem &problem,
                                       int64_t leastTerms = leastTermsInParts);
 
+/// Products that follow each other in place of one with terms: those of a batch
+/// that adds up in one C, else its aligned parts.
+std::vector<GemmProblem> piecesOf(const GemmProblem &problem);
+
 } // namespace tessera::cuda
 
 #endif // TESSERA_RUNTIME_CUDA_PRODUCTS_ALIGNEDPARTS_H

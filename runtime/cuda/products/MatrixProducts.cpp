@@ -2,7 +2,6 @@
 
 #include "runtime/cuda/Check.h"
 #include "runtime/cuda/products/AlignedParts.h"
-#include "runtime/support/DType.h"
 #include "tessera/abi.h"
 
 namespace tessera::cuda {
@@ -280,25 +279,6 @@ void MatrixProducts::multiply(Plan &plan, const GemmProblem &problem,
                 plan.c.layout, problem.c, plan.c.layout, &plan.algorithm,
                 workspace, productWorkspaceBytes, stream),
             "multiplying");
-}
-
-/// What follows each other in place of a problem that has terms.
-static std::vector<GemmProblem> piecesOf(const GemmProblem &problem) {
-  if (problem.batch == 1 || problem.strideC != 0)
-    return alignedParts(problem);
-  // One C for all.
-  std::vector<GemmProblem> pieces(problem.batch, problem);
-  const int64_t bytes = dtypeBytes(static_cast<int>(problem.dtypeAB));
-  auto advance = [&](const void *data, int64_t elements) {
-    return static_cast<const void *>(static_cast<const char *>(data) +
-                                     elements * bytes);
-  };
-  for (int64_t i = 0; i < problem.batch; ++i) {
-    pieces[i].batch = 1;
-    pieces[i].a = advance(problem.a, i * problem.strideA);
-    pieces[i].b = advance(problem.b, i * problem.strideB);
-  }
-  return pieces;
 }
 
 static bool isEmpty(const GemmProblem &problem) {

@@ -83,9 +83,8 @@ unsigned char *CudaRank::stagePiece(int64_t bytes) {
   return pieces.take(bytes);
 }
 
-// Staged memory stays as it is until the next step has ended, or its piece is
-// read; other is
-// pageable, and has been read when the call returns.
+// Staged memory stays as it is until the next step has ended, a piece until the
+// GPU has read it; other is pageable, and has been read when the call returns.
 void CudaRank::write(int64_t offset, int64_t bytes, const void *host) {
   use();
   results.forget();

@@ -3,42 +3,13 @@
 // sums are exact in any order.
 //===----------------------------------------------------------------------===//
 
-#include "test/Codegen/Kernels/KernelHarness.h"
+#include "test/Codegen/Kernels/ColumnSums.h"
 #include <limits>
 
 namespace {
 
-struct Shape {
-  int64_t rows, cols;
-};
-
-template <typename T> struct Name;
-template <> struct Name<float> {
-  static constexpr const char *type = "f32", *least = "0xFF800000";
-};
-template <> struct Name<double> {
-  static constexpr const char *type = "f64", *least = "0xFFF0000000000000";
-};
-
-std::string textOf(Shape shape, const char *type, const char *least) {
-  return instantiate("column-slices.mlir.in",
-                     {{"R", std::to_string(shape.rows)},
-                      {"C", std::to_string(shape.cols)},
-                      {"T", type},
-                      {"LEAST", least}});
-}
-
-LoadedKernels compileFor(Shape shape, const char *type, const char *least) {
-  return LoadedKernels::compile(textOf(shape, type, least));
-}
-
-template <typename T> Array<T> integers(size_t size, unsigned seed) {
-  Array<T> result(size);
-  std::mt19937 engine(seed);
-  for (size_t i = 0; i < size; ++i)
-    result[i] = static_cast<T>(int(engine() % 9) - 4);
-  return result;
-}
+constexpr const char *file = "column-slices.mlir.in";
+constexpr unsigned limit = 4; ///< of the integers
 
 /// Inputs of `scaled`, and what it must give.
 template <typename T> struct Scaled {
@@ -46,10 +17,10 @@ template <typename T> struct Scaled {
   Array<int32_t> count;
 
   explicit Scaled(Shape shape)
-      : x(integers<T>(shape.rows * shape.cols, 1)),
-        s(integers<T>(shape.rows, 2)), old(integers<T>(shape.cols, 3)),
-        y(x.size()), sum(old), half(old.size()), top(old.size()),
-        count(old.size()) {
+      : x(integers<T>(shape.rows * shape.cols, 1, limit)),
+        s(integers<T>(shape.rows, 2, limit)),
+        old(integers<T>(shape.cols, 3, limit)), y(x.size()), sum(old),
+        half(old.size()), top(old.size()), count(old.size()) {
     for (int64_t c = 0; c < shape.cols; ++c) {
       top[c] = -std::numeric_limits<T>::infinity();
       count[c] = 0;
@@ -67,7 +38,7 @@ template <typename T> struct Scaled {
 
 template <typename T> void checkScaled(Shape shape) {
   Scaled<T> wanted(shape);
-  auto kernels = compileFor(shape, Name<T>::type, Name<T>::least);
+  auto kernels = LoadedKernels::compile(textOf<T>(file, shape));
   Array<T> y(wanted.x.size()), sum(shape.cols), half(shape.cols),
       top(shape.cols);
   Array<int32_t> count(shape.cols);
@@ -91,31 +62,17 @@ template <typename T> void checkScaled(Shape shape) {
 
 /// Rows of planes begin every `stride` elements.
 void checkRounded(Shape shape, int64_t stride) {
-  std::string text = textOf(shape, "f32", Name<float>::least);
-  if (stride != shape.cols)
-    text = withRowStride(text,
-                         std::to_string(shape.rows) + "x" +
-                             std::to_string(shape.cols) + "xbf16",
-                         stride);
-  auto kernels = LoadedKernels::compile(text);
-  auto x = integers<bfloat16>(shape.rows * stride, 4);
-  auto w = integers<float>(shape.cols, 5);
-  Array<bfloat16> y(x), wantedY(x);
-  Array<float> sum(shape.cols), wantedSum(shape.cols);
+  auto x = integers<bfloat16>(shape.rows * stride, 4, limit);
+  auto w = integers<float>(shape.cols, 5, limit);
+  Array<bfloat16> y(x);
+  Array<float> sum(shape.cols);
   for (int64_t r = 0; r < shape.rows; ++r)
     for (int64_t c = 0; c < shape.cols; ++c) {
-      bfloat16 &value = wantedY[r * stride + c];
+      bfloat16 &value = y[r * stride + c];
       value = float(value) * w[c];
-      wantedSum[c] += float(value);
+      sum[c] += float(value);
     }
-  runIn(kernels["rounded"], {x.data(), w.data(), y.data(), sum.data()}, {},
-        {0, shape.cols});
-  EXPECT_TRUE(sameBits(y, wantedY));
-  EXPECT_TRUE(sameBits(sum, wantedSum));
-  runIn(kernels["rounded"], {x.data(), w.data(), x.data(), sum.data()}, {},
-        {0, shape.cols});
-  EXPECT_TRUE(sameBits(x, wantedY));
-  EXPECT_TRUE(sameBits(sum, wantedSum));
+  expectRounded(file, shape, stride, x, w, y, sum, shape.cols);
 }
 
 } // namespace
@@ -134,8 +91,7 @@ TEST_P(ColumnSlices, PaddingOfRowsDoesNotCount) {
 
 TEST(ColumnSlicesImage, SaysTheWorkspaceOfItsKernels) {
   auto imageOf = [](Shape shape) {
-    return LoadedKernels::compileImage(
-        textOf(shape, Name<float>::type, Name<float>::least));
+    return LoadedKernels::compileImage(textOf<float>(file, shape));
   };
   // The three sums of `scaled`: 4 bytes for each of 16 slices and 256 columns.
   constexpr int64_t oneSum = 16 * 256 * 4;
@@ -161,8 +117,7 @@ size_t countOf(const std::string &text, const std::string &word) {
 }
 
 TEST(ColumnSlicesImage, ThreadsMove16Bytes) {
-  auto kernels = LoadedKernels::compileImage(
-      textOf({1024, 256}, Name<float>::type, Name<float>::least));
+  auto kernels = LoadedKernels::compileImage(textOf<float>(file, {1024, 256}));
   for (const char *name : {"scaled", "rounded"}) {
     std::string body = bodyOf(kernels, name);
     EXPECT_GE(countOf(body, "ld.global.v4.b32"), 4u) << name << " loads 4 rows";

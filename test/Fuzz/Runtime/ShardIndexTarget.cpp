@@ -25,10 +25,10 @@ static void checkCuts(const Index &index) {
   std::vector<NewTensor> tensors;
   for (const auto &[tensor, shard] : index)
     tensors.push_back({tensor, "F32", {1}, shard.size()});
-  std::vector<Shard> cut = cutIntoShards(tensors, 40);
+  std::vector<FileShard> cut = cutIntoShards(tensors, 40);
   Index wanted;
   size_t count = 0;
-  for (const Shard &shard : cut) {
+  for (const FileShard &shard : cut) {
     uint64_t bytes = 0;
     for (const NewTensor &tensor : shard.tensors) {
       wanted[tensor.name] = shard.name;
