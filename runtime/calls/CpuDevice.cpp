@@ -78,6 +78,7 @@ void runProgram(Rank &rank, const ProgramStep &step) noexcept {
     rank.communicator->abort(status);
   if (rank.background)
     rank.background->drain();
+  rank.messages.clear();
   rank.communicator->left();
 }
 

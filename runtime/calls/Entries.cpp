@@ -175,9 +175,18 @@ Status collect(const CpuCall &call, const void *target, Background::Job job) {
                      std::move(job));
 }
 
-Status exchange(const CpuCall &call, const void *target, Background::Job job) {
-  return communicate(call, call.args[TSR_MESSAGE_ASYNC] != 0, target,
-                     std::move(job));
+/// `start` starts the message where it needs no thread, else `job` is run.
+template <class Start>
+Status exchange(const CpuCall &call, const void *target, Start start,
+                Background::Job job) {
+  const bool isAsync = call.args[TSR_MESSAGE_ASYNC] != 0;
+  if (isAsync)
+    if (std::shared_ptr<StartedMessage> message =
+            start(*call.rank.communicator)) {
+      call.rank.messages.add(call.op, target, std::move(message));
+      return {};
+    }
+  return communicate(call, isAsync, target, std::move(job));
 }
 
 template <> Status run<TSR_ENTRY_ALL_REDUCE>(const CpuCall &call) {
@@ -274,23 +283,39 @@ template <> Status run<TSR_ENTRY_BROADCAST>(const CpuCall &call) {
 template <> Status run<TSR_ENTRY_SEND>(const CpuCall &call) {
   Message message = messageOf(call.rank, call.op, call.args);
   const void *data = call.buffers[0], *token = call.buffers[1];
-  return exchange(call, token, [=](Communicator &communicator) {
-    return communicator.send(message, data);
-  });
+  return exchange(
+      call, token,
+      [=](Communicator &communicator) {
+        return communicator.startSend(message, data);
+      },
+      [=](Communicator &communicator) {
+        return communicator.send(message, data);
+      });
 }
 
 template <> Status run<TSR_ENTRY_RECEIVE>(const CpuCall &call) {
   Message message = messageOf(call.rank, call.op, call.args);
   void *data = call.buffers[0];
-  return exchange(call, data, [=](Communicator &communicator) {
-    return communicator.receive(message, data);
-  });
+  return exchange(
+      call, data,
+      [=](Communicator &communicator) {
+        return communicator.startReceive(message, data);
+      },
+      [=](Communicator &communicator) {
+        return communicator.receive(message, data);
+      });
 }
 
 template <> Status run<TSR_ENTRY_WAIT>(const CpuCall &call) {
-  if (!call.rank.background)
+  Rank &rank = call.rank;
+  const void *buffer = call.buffers[0];
+  if (std::optional<Status> status =
+          rank.messages.wait(buffer, *rank.communicator,
+                             rank.trace ? &rank.trace->messages : nullptr))
+    return *std::move(status);
+  if (!rank.background)
     return {TSR_INTERNAL, "waits for what was not started"};
-  return call.rank.background->wait(call.buffers[0]);
+  return rank.background->wait(buffer);
 }
 } // namespace
 

@@ -32,6 +32,20 @@ Status Communicator::reduceScatterCoalesced(const Coalesced &what) {
   return {};
 }
 
+std::shared_ptr<StartedMessage> Communicator::startSend(const Message &,
+                                                        const void *) {
+  return nullptr;
+}
+
+std::shared_ptr<StartedMessage> Communicator::startReceive(const Message &,
+                                                           void *) {
+  return nullptr;
+}
+
+Status Communicator::finish(StartedMessage &) {
+  return {TSR_INTERNAL, "no message was started"};
+}
+
 Status Communicator::shift(const Shift &shift, const void *src, void *dst) {
   const Collective &call = shift.call;
   int64_t bytes = call.count * dtypeBytes(call.dtype);

@@ -10,6 +10,7 @@
 #include "runtime/support/Status.h"
 #include "tessera/abi.h"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -63,6 +64,13 @@ struct Message {
   int64_t op = -1;
   int64_t peer = 0;
   int64_t bytes = 0;
+};
+
+/// One side of a message that was started. `begin` and `end` are those of its
+/// transfer, once it is finished.
+struct StartedMessage {
+  virtual ~StartedMessage() = default;
+  std::chrono::steady_clock::time_point begin, end;
 };
 
 /// Who calls a rank's collectives: its program, or the thread that runs what
@@ -138,6 +146,13 @@ public:
   /// receive of the same pair, in order; both sides must agree on the bytes.
   virtual Status send(const Message &message, const void *data) = 0;
   virtual Status receive(const Message &message, void *data) = 0;
+  /// The same, but they return at once, and `finish` does when the receiver has
+  /// the data. Here: null, since a thread has to send and receive.
+  virtual std::shared_ptr<StartedMessage> startSend(const Message &message,
+                                                    const void *data);
+  virtual std::shared_ptr<StartedMessage> startReceive(const Message &message,
+                                                       void *data);
+  virtual Status finish(StartedMessage &message);
 
   /// src [count] of an earlier rank -> dst. Here: a send and a receive, whose
   /// order leaves no ring in which all wait.

@@ -57,6 +57,27 @@ std::string describeDisagreement(const std::string &axes, int64_t rank,
                 describeOffer(theirs));
 }
 
+std::string describeWay(int64_t sender, int64_t receiver) {
+  return concat("from rank ", sender, " to rank ", receiver);
+}
+
+std::string describeLengths(const std::string &way, const Offer &own,
+                            const Offer &other) {
+  return concat("message ", way, ": ", own.kind, " of ", own.call.count,
+                " bytes is matched by ", other.kind, " of ", other.call.count,
+                " bytes");
+}
+
+Status checkMessage(const Mesh &mesh, int64_t rank, const Message &message) {
+  const int64_t ranks = mesh.ranks();
+  if (message.peer >= 0 && message.peer < ranks && message.peer != rank &&
+      message.bytes >= 0)
+    return {};
+  return {TSR_INTERNAL,
+          concat("rank ", rank, " exchanges ", message.bytes,
+                 " bytes with rank ", message.peer, " of ", ranks)};
+}
+
 std::string describePlace(const RankPlace &place,
                           const DescribeOp &describeOp) {
   return !place.inside  ? "has left the program"

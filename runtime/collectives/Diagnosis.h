@@ -26,6 +26,14 @@ std::string describeDisagreement(const std::string &axes, int64_t rank,
                                  const Offer &own, int64_t other,
                                  const Offer &theirs);
 
+/// "from rank 0 to rank 1"
+std::string describeWay(int64_t sender, int64_t receiver);
+/// The sides of a message differ in their bytes.
+std::string describeLengths(const std::string &way, const Offer &own,
+                            const Offer &other);
+/// Of a rank that exchanges such a message; OK: it may.
+Status checkMessage(const Mesh &mesh, int64_t rank, const Message &message);
+
 /// Describes where a rank is.
 struct RankPlace {
   bool inside = true; ///< of the program

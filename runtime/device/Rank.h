@@ -6,6 +6,7 @@
 #include "runtime/collectives/thread/ThreadWorld.h"
 #include "runtime/device/Background.h"
 #include "runtime/device/Device.h"
+#include "runtime/device/StartedMessages.h"
 
 namespace tessera {
 
@@ -29,6 +30,7 @@ struct Rank {
   int64_t expertRounds = 0;
   /// Of host memory: runs what is started; made by the first such call.
   std::unique_ptr<Background> background;
+  StartedMessages messages;           ///< of host memory
   std::unique_ptr<RankTrace> trace;   ///< null: nobody wants one
   std::unique_ptr<DeviceRank> device; ///< uses the rest: destroyed first
 

@@ -14,12 +14,12 @@ namespace tessera {
 namespace {
 using Clock = OpTrace::Clock;
 
-constexpr const char *threadNames[] = {"program", "communication"};
+constexpr const char *threadNames[] = {"program", "communication", "messages"};
 
 Clock::time_point firstOf(const std::vector<const RankTrace *> &ranks) {
   auto first = Clock::time_point::max();
   for (const RankTrace *rank : ranks)
-    for (const OpTrace *thread : {&rank->program, &rank->background})
+    for (const OpTrace *thread : rank->threads())
       for (const OpTrace::Event &event : thread->events)
         first = std::min(first, event.begin);
   return first;
@@ -90,6 +90,7 @@ std::string opEvent(const Metadata &metadata, const OpTrace::Event &event,
 RankTrace::RankTrace(int64_t calls) {
   program.events.reserve(calls);
   background.events.reserve(calls);
+  messages.events.reserve(calls);
 }
 
 void writeTrace(const std::string &path, const Metadata &metadata,
@@ -102,9 +103,8 @@ void writeTrace(const std::string &path, const Metadata &metadata,
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     auto number = static_cast<int64_t>(rank);
     add(nameEvent("process_name", number, 0, concat("rank ", number)));
-    const OpTrace *threads[] = {&ranks[rank]->program,
-                                &ranks[rank]->background};
-    for (int thread = 0; thread < 2; ++thread) {
+    const auto threads = ranks[rank]->threads();
+    for (int thread = 0; thread < static_cast<int>(threads.size()); ++thread) {
       if (threads[thread]->events.empty())
         continue;
       add(nameEvent("thread_name", number, thread, threadNames[thread]));

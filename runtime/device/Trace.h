@@ -5,6 +5,7 @@
 #ifndef TESSERA_RUNTIME_DEVICE_TRACE_H
 #define TESSERA_RUNTIME_DEVICE_TRACE_H
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -26,6 +27,14 @@ struct OpTrace {
   std::vector<Event> events;
   int64_t expertRounds = 0; ///< of the op that runs
   bool isComplete = true;   ///< false: there was no memory for some
+
+  void add(const Event &event) noexcept {
+    try {
+      events.push_back(event);
+    } catch (...) { // no memory: the trace lacks this op
+      isComplete = false;
+    }
+  }
 };
 
 /// Notes an op from here to the end of the scope; nothing if there is no trace.
@@ -38,13 +47,9 @@ public:
   TracedOp(const TracedOp &) = delete;
   TracedOp &operator=(const TracedOp &) = delete;
   ~TracedOp() {
-    try {
-      if (trace)
-        trace->events.push_back({op, begin, OpTrace::Clock::now(),
-                                 std::exchange(trace->expertRounds, 0)});
-    } catch (...) { // no memory: the trace lacks this op
-      trace->isComplete = false;
-    }
+    if (trace)
+      trace->add({op, begin, OpTrace::Clock::now(),
+                  std::exchange(trace->expertRounds, 0)});
   }
 
 private:
@@ -53,12 +58,18 @@ private:
   OpTrace::Clock::time_point begin;
 };
 
-/// The threads of a rank.
+/// The threads of a rank, and its messages that need none: when they were
+/// copied.
 struct RankTrace {
-  OpTrace program, background;
+  OpTrace program, background, messages;
 
   /// Takes memory for a step of so many calls now, not while it runs.
   explicit RankTrace(int64_t calls = 0);
+
+  /// In the order in which a trace numbers them.
+  std::array<const OpTrace *, 3> threads() const {
+    return {&program, &background, &messages};
+  }
 };
 
 /// Writes the traces of all ranks, in order. Times count from the first event.

@@ -30,9 +30,7 @@ std::string differentMessage(const ProcessWorld &, const TcpCall &own,
   if (own.offer.call.count == theirs.call.count &&
       std::strcmp(theirs.kind, sends ? "receive" : "send") == 0)
     return "";
-  return concat("message ", own.where, ": ", own.offer.kind, " of ",
-                own.offer.call.count, " bytes is matched by ", theirs.kind,
-                " of ", theirs.call.count, " bytes");
+  return describeLengths(own.where, own.offer, theirs);
 }
 
 /// Elements [begin, end) of a member's part.
@@ -357,21 +355,19 @@ Status TcpCommunicator::barrier(const Collective &call) {
 
 Status TcpCommunicator::message(const char *kind, const Message &message,
                                 Transfer transfer) {
-  int64_t ranks = world->options().mesh.ranks(), own = world->options().rank;
-  if (message.peer < 0 || message.peer >= ranks || message.peer == own ||
-      message.bytes < 0)
-    world->abort({TSR_INTERNAL,
-                  concat("rank ", own, " exchanges ", message.bytes,
-                         " bytes with rank ", message.peer, " of ", ranks)});
+  int64_t own = world->options().rank;
+  if (Status status = checkMessage(world->options().mesh, own, message);
+      !status.ok())
+    world->abort(status);
   if (world->failed())
     return world->failure();
   reached(message.op);
   bool sends = std::strcmp(kind, "send") == 0;
-  TcpCall call{{kind, {}},
-               concat("from rank ", sends ? own : message.peer, " to rank ",
-                      sends ? message.peer : own),
-               lane,
-               differentMessage};
+  TcpCall call{
+      {kind, {}},
+      describeWay(sends ? own : message.peer, sends ? message.peer : own),
+      lane,
+      differentMessage};
   call.offer.call.op = message.op;
   call.offer.call.count = message.bytes;
   transfer.peer = message.peer;

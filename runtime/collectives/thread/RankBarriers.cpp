@@ -5,15 +5,38 @@
 namespace tessera {
 
 namespace {
-std::string overAxes(const Mesh &mesh, const Wait &wait) {
-  return "over " + mesh.describe(wait.offer.call.axes);
+std::string wayOf(const RankBarriers::Seat &seat) {
+  const std::vector<int64_t> &ranks = seat.group->ranks();
+  return describeWay(ranks[0], ranks[1]);
 }
 
-std::string fromTo(const Mesh &, const Wait &wait) {
-  const std::vector<int64_t> &ranks = wait.group.ranks();
-  return concat("from rank ", ranks[0], " to rank ", ranks[1]);
-}
+/// A round of a barrier, in which a member has arrived.
+class Round final : public Awaited {
+public:
+  Round(const RankBarriers::Seat &seat, uint64_t round)
+      : seat(seat), group(*seat.group), round(round) {}
 
+  const std::vector<int64_t> &ranks() const override { return group.ranks(); }
+  bool isComplete() const override { return group.complete(round); }
+  bool hasArrived(size_t member) const override {
+    return group.hasArrived(static_cast<int64_t>(member), round);
+  }
+  void sleep(std::chrono::milliseconds time) const override {
+    group.sleep(round, time);
+  }
+  std::string describe(const ThreadWorldOptions &options) const override {
+    const Offer &own = group.offer(seat.member);
+    return concat(describeCall(own, options.describeOp), " ",
+                  seat.isChannel
+                      ? wayOf(seat)
+                      : "over " + options.mesh.describe(own.call.axes));
+  }
+
+private:
+  const RankBarriers::Seat &seat;
+  GroupBarrier &group;
+  uint64_t round;
+};
 } // namespace
 
 std::vector<const void *> RankBarriers::Seat::offeredData() const {
@@ -42,21 +65,6 @@ RankBarriers::Seat RankBarriers::seatOf(int64_t axes) {
   return seat;
 }
 
-Wait RankBarriers::waitAt(const Seat &seat) const {
-  return {*seat.group, seat.member, seat.group->offer(seat.member),
-          seat.isChannel ? fromTo : overAxes, lane == Lane::Program};
-}
-
-Status RankBarriers::check(const Message &message) {
-  int64_t ranks = world.options().mesh.ranks();
-  if (message.peer < 0 || message.peer >= ranks || message.peer == rank ||
-      message.bytes < 0)
-    world.abort({TSR_INTERNAL,
-                 concat("rank ", rank, " exchanges ", message.bytes,
-                        " bytes with rank ", message.peer, " of ", ranks)});
-  return world.failure();
-}
-
 Offer RankBarriers::offerOf(const char *kind, const Message &message,
                             void *data) {
   Offer offer{kind, {}, 0, data};
@@ -80,23 +88,23 @@ Status RankBarriers::enter(const Seat &seat, const Offer &offer) {
     return world.failure();
   }
   seat.group->offer(seat.member) = offer;
-  if (Status status = world.arrive(waitAt(seat)); !status.ok())
+  if (Status status = meet(seat); !status.ok())
     return status;
   return checkOffers(seat);
 }
 
-Status RankBarriers::leave(const Seat &seat) {
-  return world.arrive(waitAt(seat));
+Status RankBarriers::leave(const Seat &seat) { return meet(seat); }
+
+Status RankBarriers::meet(const Seat &seat) {
+  const uint64_t round = seat.group->arrive(seat.member);
+  return world.waitFor(Round(seat, round), lane == Lane::Program);
 }
 
 Status RankBarriers::checkMessage(const Seat &seat) const {
   const Offer &own = seat.group->offer(seat.member);
   const Offer &other = seat.group->offer(1 - seat.member);
   if (own.call.count != other.call.count)
-    world.abort({TSR_INTERNAL,
-                 concat("message ", fromTo({}, waitAt(seat)), ": ", own.kind,
-                        " of ", own.call.count, " bytes is matched by ",
-                        other.kind, " of ", other.call.count, " bytes")});
+    world.abort({TSR_INTERNAL, describeLengths(wayOf(seat), own, other)});
   return world.failure();
 }
 

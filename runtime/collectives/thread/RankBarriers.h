@@ -25,12 +25,14 @@ public:
     std::vector<const void *> offeredSources(size_t k) const;
   };
   Seat seatOf(int64_t axes);
-  Seat channelTo(int64_t peer) { return {&world.channel(rank, peer), 0, true}; }
-  Seat channelFrom(int64_t peer) {
-    return {&world.channel(peer, rank), 1, true};
+  /// Of messages that both ranks wait for: a device's, which orders them.
+  Seat channelTo(int64_t peer) {
+    return {&world.channelBarrier(rank, peer), 0, true};
   }
-  /// Aborts the world if there is no such peer.
-  Status check(const Message &message);
+  Seat channelFrom(int64_t peer) {
+    return {&world.channelBarrier(peer, rank), 1, true};
+  }
+  Status check(const Message &message) { return world.check(rank, message); }
   static Offer offerOf(const char *kind, const Message &message, void *data);
   /// `what` is read by the others until all have left.
   static Offer offerOf(const char *kind, const Coalesced &what);
@@ -43,7 +45,8 @@ public:
 private:
   Status checkOffers(const Seat &seat) const;
   Status checkMessage(const Seat &seat) const;
-  Wait waitAt(const Seat &seat) const;
+  /// Arrives and waits for the others.
+  Status meet(const Seat &seat);
 
   ThreadWorld &world;
   int64_t rank;

@@ -31,7 +31,8 @@ void splitOver(int threads, int64_t count, int64_t bytes, const Body &body) {
 ThreadCommunicator::ThreadCommunicator(
     const std::shared_ptr<ThreadWorld> &shared, int64_t rank, Lane lane)
     : WorldCommunicator(shared, lane, shared->options().threadsPerRank),
-      rank(rank), barriers(*world, rank, lane) {}
+      rank(rank), barriers(*world, rank, lane),
+      messages(*world, rank, lane, threads) {}
 
 Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
   RankBarriers::Seat seat = barriers.seatOf(call.axes);
@@ -331,26 +332,26 @@ Status ThreadCommunicator::barrier(const Collective &call) {
 }
 
 Status ThreadCommunicator::send(const Message &message, const void *data) {
-  if (Status status = barriers.check(message); !status.ok())
-    return status;
-  RankBarriers::Seat seat = barriers.channelTo(message.peer);
-  Offer offer =
-      RankBarriers::offerOf("send", message, const_cast<void *>(data));
-  if (Status status = barriers.enter(seat, offer); !status.ok())
-    return status;
-  return barriers.leave(seat);
+  return finish(*startSend(message, data));
 }
 
 Status ThreadCommunicator::receive(const Message &message, void *data) {
-  if (Status status = barriers.check(message); !status.ok())
-    return status;
-  RankBarriers::Seat seat = barriers.channelFrom(message.peer);
-  if (Status status =
-          barriers.enter(seat, RankBarriers::offerOf("receive", message, data));
-      !status.ok())
-    return status;
-  std::memcpy(data, seat.group->offer(0).data, message.bytes);
-  return barriers.leave(seat);
+  return finish(*startReceive(message, data));
+}
+
+std::shared_ptr<StartedMessage>
+ThreadCommunicator::startSend(const Message &message, const void *data) {
+  return messages.post(PostedMessage::Sender, message,
+                       const_cast<void *>(data));
+}
+
+std::shared_ptr<StartedMessage>
+ThreadCommunicator::startReceive(const Message &message, void *data) {
+  return messages.post(PostedMessage::Receiver, message, data);
+}
+
+Status ThreadCommunicator::finish(StartedMessage &message) {
+  return messages.finish(static_cast<PostedMessage &>(message));
 }
 
 } // namespace tessera

@@ -10,6 +10,7 @@
 #include "runtime/collectives/RowExchange.h"
 #include "runtime/collectives/WorldCommunicator.h"
 #include "runtime/collectives/thread/RankBarriers.h"
+#include "runtime/collectives/thread/RankMessages.h"
 
 namespace tessera {
 
@@ -34,6 +35,11 @@ public:
   Status barrier(const Collective &call) override;
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
+  std::shared_ptr<StartedMessage> startSend(const Message &message,
+                                            const void *data) override;
+  std::shared_ptr<StartedMessage> startReceive(const Message &message,
+                                               void *data) override;
+  Status finish(StartedMessage &message) override;
 
   std::unique_ptr<Communicator> forLane(Lane lane) override {
     return std::make_unique<ThreadCommunicator>(world, rank, lane);
@@ -62,6 +68,7 @@ private:
   OfferedRows offered;
   int64_t rank;
   RankBarriers barriers;
+  RankMessages messages;
 };
 
 } // namespace tessera

@@ -23,53 +23,65 @@ GroupBarrier &ThreadWorld::group(int64_t rank, int64_t axes, Lane lane) {
   return *slot;
 }
 
-GroupBarrier &ThreadWorld::channel(int64_t sender, int64_t receiver) {
+MessageChannel &ThreadWorld::channel(int64_t sender, int64_t receiver) {
   std::lock_guard<std::mutex> lock(groupsMutex);
   auto &slot = channels[{sender, receiver}];
+  if (!slot)
+    slot = std::make_unique<MessageChannel>(sender, receiver);
+  return *slot;
+}
+
+GroupBarrier &ThreadWorld::channelBarrier(int64_t sender, int64_t receiver) {
+  std::lock_guard<std::mutex> lock(groupsMutex);
+  auto &slot = channelBarriers[{sender, receiver}];
   if (!slot)
     slot =
         std::make_unique<GroupBarrier>(std::vector<int64_t>{sender, receiver});
   return *slot;
 }
 
-bool ThreadWorld::spin(const GroupBarrier &group, uint64_t round) const {
+Status ThreadWorld::check(int64_t rank, const Message &message) {
+  if (Status status = checkMessage(settings.mesh, rank, message); !status.ok())
+    abort(status);
+  return failure();
+}
+
+bool ThreadWorld::spin(const Awaited &what) const {
   for (int i = 0; i < settings.spins; ++i) {
-    if (group.complete(round))
+    if (what.isComplete())
       return true;
 #if defined(__x86_64__)
     _mm_pause();
 #endif
   }
-  return group.complete(round);
+  return what.isComplete();
 }
 
-bool ThreadWorld::someoneLeft(const GroupBarrier &group, uint64_t round) const {
-  const std::vector<int64_t> &ranks = group.ranks();
+bool ThreadWorld::someoneLeft(const Awaited &what) const {
+  const std::vector<int64_t> &ranks = what.ranks();
   for (size_t i = 0; i < ranks.size(); ++i)
     // In this order: a rank arrives before it leaves.
-    if (!places[ranks[i]].inside.load() && !group.hasArrived(i, round))
+    if (!places[ranks[i]].inside.load() && !what.hasArrived(i))
       return true;
   return false;
 }
 
-Status ThreadWorld::arrive(const Wait &wait) {
-  GroupBarrier &group = wait.group;
-  uint64_t round = group.arrive(wait.member);
-  if (wait.spins ? spin(group, round) : group.complete(round))
+Status ThreadWorld::waitFor(const Awaited &what, bool spins) {
+  if (spins ? spin(what) : what.isComplete())
     return {};
   Clock::time_point deadline = Clock::now() + settings.timeout;
   while (true) {
-    group.sleep(round, std::min(nap, settings.timeout));
-    if (group.complete(round))
+    what.sleep(std::min(nap, settings.timeout));
+    if (what.isComplete())
       return {};
     if (failed())
       break;
-    if (someoneLeft(group, round))
-      abort({TSR_INTERNAL, describe(wait, round, "cannot finish")});
+    if (someoneLeft(what))
+      abort({TSR_INTERNAL, describe(what, "cannot finish")});
     else if (Clock::now() >= deadline)
-      abort({TSR_TIMEOUT, describe(wait, round,
-                                   concat("did not finish within ",
-                                          settings.timeout.count(), " ms"))});
+      abort({TSR_TIMEOUT,
+             describe(what, concat("did not finish within ",
+                                   settings.timeout.count(), " ms"))});
   }
   return failure();
 }
@@ -91,19 +103,18 @@ std::string ThreadWorld::describeOthers(int64_t rank) const {
   return text;
 }
 
-std::string ThreadWorld::describe(const Wait &wait, uint64_t round,
+std::string ThreadWorld::describe(const Awaited &what,
                                   const std::string &why) const {
-  const std::vector<int64_t> &ranks = wait.group.ranks();
+  const std::vector<int64_t> &ranks = what.ranks();
   std::vector<int64_t> arrived;
   std::string absent;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    if (wait.group.hasArrived(i, round))
+    if (what.hasArrived(i))
       arrived.push_back(ranks[i]);
     else
       absent += concat(missing(ranks[i]), "; ");
   }
-  return concat(describeCall(wait.offer, settings.describeOp), " ",
-                wait.where(settings.mesh, wait), " ", why, ": ", absent,
+  return concat(what.describe(settings), " ", why, ": ", absent,
                 describeArrived(arrived));
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/artifact/Metadata.h"
 #include "runtime/collectives/Diagnosis.h"
 #include "runtime/collectives/FirstFailure.h"
+#include "runtime/collectives/thread/MessageChannel.h"
 
 #include <map>
 #include <memory>
@@ -24,15 +25,18 @@ struct ThreadWorldOptions {
   DescribeOp describeOp;
 };
 
-/// A member that waits: the text is only made if the wait fails.
-struct Wait {
-  GroupBarrier &group;
-  int64_t member;
-  const Offer &offer;
-  /// "over axis 'tp'" or "from rank 0 to rank 1"
-  std::string (*where)(const Mesh &, const Wait &);
-  /// The background leaves the cores to the programs.
-  bool spins = true;
+/// What a member of a group waits for.
+class Awaited {
+public:
+  virtual ~Awaited() = default;
+  /// Global ranks of the members.
+  virtual const std::vector<int64_t> &ranks() const = 0;
+  virtual bool isComplete() const = 0;
+  virtual bool hasArrived(size_t member) const = 0;
+  /// Until it is complete, or the time is over.
+  virtual void sleep(std::chrono::milliseconds time) const = 0;
+  /// "all_reduce 'h.3.mlp' of layer 3 (op 12) over axis 'tp'"
+  virtual std::string describe(const ThreadWorldOptions &options) const = 0;
 };
 
 class ThreadWorld {
@@ -42,11 +46,14 @@ public:
   const ThreadWorldOptions &options() const { return settings; }
   /// The group of `rank` over a set of axes; made on first use.
   GroupBarrier &group(int64_t rank, int64_t axes, Lane lane = Lane::Program);
-  /// Members: the sender, the receiver.
-  GroupBarrier &channel(int64_t sender, int64_t receiver);
+  MessageChannel &channel(int64_t sender, int64_t receiver);
+  /// The same ranks, as members 0 and 1 of a barrier.
+  GroupBarrier &channelBarrier(int64_t sender, int64_t receiver);
 
-  /// Arrives and waits for the others.
-  Status arrive(const Wait &wait);
+  /// Aborts if the rank can exchange no such message.
+  Status check(int64_t rank, const Message &message);
+  /// `spins`: not in the background, which leaves the cores to the programs.
+  Status waitFor(const Awaited &what, bool spins);
 
   void abort(const Status &status) { first.record(status); }
   bool failed() const { return first.failed(); }
@@ -65,20 +72,21 @@ private:
     std::atomic<int64_t> op{-1};
     std::atomic<bool> inside{true};
   };
-  bool spin(const GroupBarrier &group, uint64_t round) const;
-  bool someoneLeft(const GroupBarrier &group, uint64_t round) const;
+  bool spin(const Awaited &what) const;
+  bool someoneLeft(const Awaited &what) const;
   RankPlace placeOf(int64_t rank) const;
   std::string missing(int64_t rank) const;
   std::string describeStragglers() const;
-  std::string describe(const Wait &wait, uint64_t round,
-                       const std::string &why) const;
+  std::string describe(const Awaited &what, const std::string &why) const;
 
   ThreadWorldOptions settings;
   std::deque<Place> places;
   std::mutex groupsMutex;
-  using Groups =
-      std::map<std::pair<int64_t, int64_t>, std::unique_ptr<GroupBarrier>>;
-  Groups groups[2], channels; ///< groups by lane
+  template <class T>
+  using Pairs = std::map<std::pair<int64_t, int64_t>, std::unique_ptr<T>>;
+  Pairs<GroupBarrier> groups[2]; ///< by lane: of axes and the first rank
+  Pairs<GroupBarrier> channelBarriers;
+  Pairs<MessageChannel> channels;
   FirstFailure first;
 };
 

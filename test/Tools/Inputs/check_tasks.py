@@ -15,10 +15,11 @@ for event in events:
     args = event["args"]
     assert "task" not in args or "micro_batch" in args, event
     by_op.setdefault((args["op"], event["tid"]), []).append(args.get("micro_batch"))
-# An op of a loop runs for each of its micro-batches in order, on either thread; another one for the last, or for none.
+# An op of a loop runs for each of its micro-batches in order, on any thread; another one for the last, or for none.
 assert all(of_op in (loop, [last], [None]) for of_op in by_op.values()), by_op
-for tid in range(2):
-    assert loop in [of_op for (_, thread), of_op in by_op.items() if thread == tid] or not expected and tid == 1, by_op
+PROGRAM, MESSAGES = 0, 2
+for tid in [PROGRAM, MESSAGES] if expected else [PROGRAM]:
+    assert loop in [of_op for (_, thread), of_op in by_op.items() if thread == tid], by_op
 
 program = [e["args"] for e in events if e["tid"] == 0 and re.fullmatch(r"[FBW]\d+", e["args"].get("task", ""))]
 ran = [key for key, _ in itertools.groupby(f"{args['task']}:{args['micro_batch']}" for args in program)]
