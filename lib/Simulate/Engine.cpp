@@ -4,6 +4,7 @@
 // other, in the order in which they start.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Simulate/SharedCores.h"
 #include "tessera/Options/Counted.h"
 #include "tessera/Simulate/Simulate.h"
 #include "llvm/ADT/DenseMap.h"
@@ -82,8 +83,7 @@ struct Stage {
   Cursor at;
   double now = 0;
   double workBegin = 0;  ///< Of the last call that computes.
-  double busy = 0;       ///< All its calls, one after the other.
-  double overlapped = 0; ///< Of these, what runs beside all others.
+  double overlapped = 0; ///< Of its calls, those beside all others.
   std::vector<Transfer> transfers;
   std::vector<Queue> queues;
   std::map<std::vector<int64_t>, size_t> queueNumbers;
@@ -115,8 +115,8 @@ struct Mailbox {
 
 class Engine {
 public:
-  Engine(const Program &program, const Cluster &cluster, bool keepSpans)
-      : program(program), cluster(cluster), keepSpans(keepSpans) {}
+  Engine(const Program &program, const Cluster &cluster, bool wantsSpans)
+      : program(program), cluster(cluster), wantsSpans(wantsSpans) {}
 
   Expected<StepTimes> run();
 
@@ -147,7 +147,9 @@ private:
 
   const Program &program;
   const Cluster &cluster;
-  const bool keepSpans;
+  const bool wantsSpans;
+  const bool hasSharedCores = cluster.coresPerNode > 0;
+  const bool keepsSpans = wantsSpans || hasSharedCores;
   std::vector<Stage> stages;
   StepTimes times;
   std::map<std::vector<int64_t>, Meeting> meetings;
@@ -231,12 +233,13 @@ void Engine::step(Stage &stage) {
 // Transfers
 //===----------------------------------------------------------------------===//
 
-/// On a GPU a rank has one stream for all of them; the threads of a CPU run
-/// those that block themselves.
+/// On a GPU a rank has one stream for all of them. The threads of a CPU run
+/// those that block themselves, and messages between them wait for no others.
 size_t Engine::queueOf(Stage &stage, const Call &call) {
   std::vector<int64_t> key;
-  if (cluster.software.hasQueuePerGroup) {
-    bool isMessage = call.kind != CallKind::Collective;
+  bool isMessage = call.kind != CallKind::Collective;
+  bool isBetweenThreads = isMessage && !program.isCuda && cluster.nodes == 1;
+  if (cluster.software.hasQueuePerGroup || isBetweenThreads) {
     key = {isMessage ? static_cast<int64_t>(call.kind) : 0,
            isMessage ? call.peer : 0};
     key.insert(key.end(), call.axes.begin(), call.axes.end());
@@ -321,13 +324,12 @@ void Engine::finish(int64_t number, size_t queue, double begin, double end) {
   from.free = end;
   const Call &call = stage.program->calls[transfer.call];
   StageTimes &result = times.stages[number];
-  stage.busy += stage.seconds[transfer.call];
   if (isOverlapped(call))
     stage.overlapped += stage.seconds[transfer.call];
   for (size_t axis : call.axes)
     if (axis == call.axes.front())
       result.collectives[axis] += stage.seconds[transfer.call];
-  if (keepSpans)
+  if (keepsSpans)
     result.spans.push_back({transfer.call, transfer.microBatch, begin, end,
                             Span::Transfer, activityOf(program, call)});
 }
@@ -432,12 +434,11 @@ void Engine::compute(int64_t number, const Call &call) {
   StageTimes &result = times.stages[number];
   Activity activity = activityOf(program, call);
   result.seconds[static_cast<size_t>(activity)] += seconds;
-  if (keepSpans)
+  if (keepsSpans)
     result.spans.push_back({stage.at.call, microBatchOf(stage), stage.now,
                             stage.now + seconds, Span::Work, activity});
   stage.workBegin = stage.now;
   stage.now += seconds;
-  stage.busy += seconds;
 }
 
 /// `call` is what the stage waits for.
@@ -448,7 +449,7 @@ void Engine::waitUntil(int64_t number, double end, const Call &call) {
   Activity activity = activityOf(program, call);
   StageTimes &result = times.stages[number];
   result.seconds[static_cast<size_t>(activity)] += end - stage.now;
-  if (keepSpans)
+  if (keepsSpans)
     result.spans.push_back({stage.at.call, microBatchOf(stage), stage.now, end,
                             Span::Wait, activity});
   stage.now = end;
@@ -541,32 +542,25 @@ Error Engine::explainHang() const {
   return Error::success();
 }
 
-/// On a CPU, a step takes at least all work of all ranks by all cores: ranks
-/// that wait leave their cores to others, so that this is what more ranks than
-/// cores need.
+/// Ranks that share the cores of a CPU do the same, but slower.
 void Engine::shareCores() {
-  if (cluster.coresPerNode == 0)
-    return;
-  int64_t ranks = program.ranks();
-  double busy = 0;
-  for (const Stage &stage : stages)
-    busy += stage.busy;
-  busy *= static_cast<double>(ranks * cluster.threadsOf(ranks)) /
-          static_cast<double>(stages.size());
-  double least =
-      busy / static_cast<double>(cluster.nodes * cluster.coresPerNode);
-  if (least <= times.seconds)
-    return;
-  double stretch = least / times.seconds;
-  times.seconds = least;
-  for (auto [stage, result] : llvm::zip(stages, times.stages)) {
-    stage.now *= stretch;
-    for (double &value : result.collectives)
-      value *= stretch;
-    for (double &value : result.seconds)
-      value *= stretch;
-    for (Span &span : result.spans)
-      span.begin *= stretch, span.end *= stretch;
+  const SharedCores shared(program, cluster, times);
+  times.seconds = shared.at(times.seconds);
+  for (auto [number, result] : llvm::enumerate(times.stages)) {
+    Stage &stage = stages[number];
+    stage.now = shared.at(stage.now);
+    result.seconds = {};
+    llvm::fill(result.collectives, 0);
+    for (Span &span : result.spans) {
+      span.begin = shared.at(span.begin);
+      span.end = shared.at(span.end);
+      const Call &call = stage.program->calls[span.call];
+      double seconds = span.end - span.begin;
+      if (span.kind != Span::Transfer)
+        result.seconds[static_cast<size_t>(span.activity)] += seconds;
+      else if (!call.axes.empty())
+        result.collectives[call.axes.front()] += seconds;
+    }
   }
 }
 
@@ -587,8 +581,11 @@ Expected<StepTimes> Engine::run() {
     return error;
   for (const Stage &stage : stages)
     times.seconds = std::max({times.seconds, stage.now, stage.overlapped});
-  shareCores();
+  if (hasSharedCores)
+    shareCores();
   for (auto [stage, result] : llvm::zip(stages, times.stages)) {
+    if (!wantsSpans)
+      result.spans.clear();
     result.end = stage.now;
     result.seconds[static_cast<size_t>(Activity::Stages)] +=
         times.seconds - stage.now;

@@ -31,6 +31,12 @@ int64_t Program::firstRankOf(int64_t stage) const {
   return stageAxis < 0 ? 0 : stage * strideOf(*this, stageAxis);
 }
 
+int64_t Program::stageOf(int64_t rank) const {
+  return stageAxis < 0
+             ? 0
+             : rank / strideOf(*this, stageAxis) % mesh[stageAxis].size;
+}
+
 std::vector<int64_t> Program::groupOf(int64_t rank,
                                       const std::vector<size_t> &axes) const {
   std::vector<int64_t> group{rank};

@@ -2,6 +2,7 @@
 
 #include "tessera/Schedule/Simulation.h"
 #include "test/Simulate/Machine.h"
+#include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
 #include <map>
 
@@ -293,6 +294,44 @@ TEST(EngineTest, RanksShareCores) {
   program = twoStages({kernel(300), message(CallKind::Send, 50, 1)},
                       {message(CallKind::Receive, 50, 0), kernel(300)});
   EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3 + 1 + 3);
+}
+
+/// Cores are short only while both stages, of two ranks each, have work: when
+/// they begin, and while they exchange their message.
+TEST(EngineTest, RanksThatWaitLeaveTheirCores) {
+  Cluster cluster = smallCluster(1);
+  cluster.coresPerNode = 2;
+  cluster.byThreads[1] = cluster.device;
+  Program program =
+      twoStages({kernel(300), message(CallKind::Send, 50, 1)},
+                {kernel(100), message(CallKind::Receive, 50, 0), kernel(300)});
+  program.mesh.push_back({"dp", 2});
+  StepTimes times = timesOf(program, cluster);
+  EXPECT_DOUBLE_EQ(times.seconds, 2 * 1 + 2 + 2 * 1 + 3);
+  EXPECT_DOUBLE_EQ(times.stages[0].end, 6);
+  for (const StageTimes &stage : times.stages) {
+    EXPECT_DOUBLE_EQ(llvm::sum_of(stage.seconds), times.seconds);
+    EXPECT_DOUBLE_EQ(stage.collectives[0], 2);
+  }
+  // On two nodes each stage has two cores for itself.
+  cluster.nodes = 2;
+  cluster.network.bandwidth = cluster.node.bandwidth;
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3 + 1 + 3);
+}
+
+/// A message between threads is copied when both sides are there. Of processes,
+/// what was started before it holds it up.
+TEST(EngineTest, MessagesBetweenThreadsWaitForNoOthers) {
+  Program program =
+      twoStages({message(CallKind::Receive, 50, 1, 3),
+                 message(CallKind::Send, 50, 1, 2), waits(), waits()},
+                {message(CallKind::Receive, 50, 0, 1), waits(), kernel(500),
+                 message(CallKind::Send, 50, 0, 4), waits()});
+  EXPECT_DOUBLE_EQ(timesOf(program, smallCluster(1)).seconds, 1 + 5 + 1);
+  llvm::Expected<StepTimes> hangs =
+      simulate::simulate(program, smallCluster(2), false);
+  EXPECT_EQ(llvm::toString(hangs.takeError()),
+            "stage 0 waits forever in call 2 (wait )");
 }
 
 } // namespace

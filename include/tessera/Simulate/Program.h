@@ -91,6 +91,7 @@ struct Program {
   int64_t ranks() const;
   /// The smallest rank of a stage: all its coordinates but the stage's are 0.
   int64_t firstRankOf(int64_t stage) const;
+  int64_t stageOf(int64_t rank) const;
   /// The ranks that differ from `rank` on these axes only, with itself.
   std::vector<int64_t> groupOf(int64_t rank,
                                const std::vector<size_t> &axes) const;

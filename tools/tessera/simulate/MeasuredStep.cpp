@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -58,7 +59,6 @@ private:
                 const std::vector<Event> &events) const;
   void addEvent(MeasuredRank &to, const Event &event, int64_t call) const;
   void addTransfer(MeasuredRank &to, const Span &span) const;
-  int64_t stageOf(int64_t rank) const;
 
   const std::string &path;
   const Program &program;
@@ -102,6 +102,12 @@ std::set<int64_t> TraceReader::simulatedRanks(const json::Array &list) const {
   return ranks;
 }
 
+/// Microseconds such as a step has: a year at most.
+static bool isTime(double value) {
+  constexpr double most = 3.2e13;
+  return std::abs(value) <= most;
+}
+
 Expected<Event> TraceReader::eventOf(const json::Object &object) const {
   const json::Object *arguments = object.getObject("args");
   auto rank = object.getInteger("pid"), thread = object.getInteger("tid");
@@ -109,7 +115,8 @@ Expected<Event> TraceReader::eventOf(const json::Object &object) const {
   auto op = arguments ? arguments->getInteger("op") : std::nullopt;
   auto name = object.getString("name");
   bool isWhole = rank && thread && begin && length && op && name;
-  if (!isWhole || *length < 0 || *rank < 0)
+  if (!isWhole || !isTime(*begin) || !isTime(*length) || *length < 0 ||
+      *rank < 0)
     return fail(formatv("an event is malformed: {0}",
                         json::Value(json::Object(object))));
   return Event{*rank,         *thread,
@@ -121,16 +128,6 @@ Expected<Event> TraceReader::eventOf(const json::Object &object) const {
 //===----------------------------------------------------------------------===//
 // What its events are
 //===----------------------------------------------------------------------===//
-
-/// The coordinate on the axis of stages; the last axis varies fastest.
-int64_t TraceReader::stageOf(int64_t rank) const {
-  if (program.stageAxis < 0)
-    return 0;
-  int64_t stride = 1;
-  for (size_t axis = program.stageAxis + 1; axis < program.mesh.size(); ++axis)
-    stride *= program.mesh[axis].size;
-  return rank / stride % program.mesh[program.stageAxis].size;
-}
 
 void TraceReader::addTransfer(MeasuredRank &to, const Span &span) const {
   const Call &call = program.stages[to.stage].calls[span.call];
@@ -174,7 +171,7 @@ Error TraceReader::addRank(MeasuredStep &step, int64_t rank,
     return fail(formatv("it is of another program: it has a rank {0}, this "
                         "program has {1} ranks",
                         rank, program.ranks()));
-  MeasuredRank measured{rank, stageOf(rank), {}, 0};
+  MeasuredRank measured{rank, program.stageOf(rank), {}, 0};
   measured.times.collectives.resize(program.mesh.size());
   int64_t first = 0; // numbers of a trace go from stage to stage
   for (int64_t stage = 0; stage < measured.stage; ++stage)

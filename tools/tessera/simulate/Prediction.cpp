@@ -152,9 +152,21 @@ static json::Object nameEvent(const char *what, int64_t rank, int64_t thread,
                       {"args", json::Object{{"name", name}}}};
 }
 
+/// The threads that the runtime writes: messages between threads of a CPU have
+/// one of their own.
+constexpr int64_t ownProgram = 0, communication = 1, messages = 2;
+
+static int64_t threadOf(const Program &program, const Span &span,
+                        const Call &call) {
+  if (span.kind != Span::Transfer)
+    return ownProgram;
+  bool isMessage = call.kind != CallKind::Collective;
+  return isMessage && !program.isCuda ? messages : communication;
+}
+
 /// Numbers of calls go from stage to stage, as those of a measured step.
 static json::Object spanEvent(const StageProgram &stage, const Span &span,
-                              int64_t rank, int64_t firstCall) {
+                              int64_t rank, int64_t thread, int64_t firstCall) {
   const Call &call = stage.calls[span.call];
   json::Object arguments{{"op", firstCall + span.call},
                          {"micro_batch", span.microBatch}};
@@ -168,7 +180,7 @@ static json::Object spanEvent(const StageProgram &stage, const Span &span,
       {"ts", span.begin * 1e6},
       {"dur", (span.end - span.begin) * 1e6},
       {"pid", rank},
-      {"tid", span.kind == Span::Transfer ? 1 : 0},
+      {"tid", thread},
       {"args", std::move(arguments)}};
 }
 
@@ -182,11 +194,16 @@ static void writeSpans(json::OStream &out, const Prediction &prediction,
     int64_t process = firstRank + rank;
     out.value(nameEvent("process_name", process, 0,
                         formatv("rank {0}, simulated", rank)));
-    out.value(nameEvent("thread_name", process, 0, "program"));
-    out.value(nameEvent("thread_name", process, 1, "communication"));
+    out.value(nameEvent("thread_name", process, ownProgram, "program"));
+    out.value(
+        nameEvent("thread_name", process, communication, "communication"));
+    out.value(nameEvent("thread_name", process, messages, "messages"));
     for (const Span &span : times.spans)
       if (span.kind != Span::Wait)
-        out.value(spanEvent(stage, span, process, firstCall));
+        out.value(spanEvent(
+            stage, span, process,
+            threadOf(prediction.program, span, stage.calls[span.call]),
+            firstCall));
     firstCall += static_cast<int64_t>(stage.calls.size());
   }
 }
