@@ -3,6 +3,7 @@
 #include "lib/Distribute/Placement.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Trained.h"
+#include "tessera/Distribute/KeptValues.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Options/PlanOptions.h"
 
@@ -42,8 +43,12 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
       return signalPassFailure();
     getOperation()->setAttr(DistDialect::kMeshAttr, parsed);
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(nn::checkProgram(func)) ||
-          failed(distribute(func, planOf(func, parsed))))
+      if (failed(nn::checkProgram(func)))
+        return signalPassFailure();
+    if (failed(findReplicated()))
+      return signalPassFailure();
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(distribute(func, planOf(func, parsed))))
         return signalPassFailure();
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (nn::isBeside(func) && failed(checkSameParameters(func)))
@@ -52,6 +57,7 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
 
   LogicalResult checkSameParameters(func::FuncOp other);
 
+  LogicalResult findReplicated();
   ShardingPlan planOf(func::FuncOp func, MeshAttr parsed);
   LogicalResult distribute(func::FuncOp func, const ShardingPlan &plan);
   LogicalResult placeArguments(func::FuncOp func, const ShardingPlan &plan,
@@ -60,6 +66,8 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
   /// their stage, where the host reads logits.
   LogicalResult returnAtRest(func::FuncOp func, const ShardingPlan &plan,
                              Placement &place);
+
+  llvm::DenseSet<StringRef> replicated; ///< Names of `replicatedLayers`.
 };
 
 /// Emits the error of an axis that divides neither the key heads nor the query
@@ -202,11 +210,27 @@ bool hasCaches(func::FuncOp func) {
   });
 }
 
+/// Programs beside another may lack layers, as an encoder lacks a decoder's.
+LogicalResult DistributePass::findReplicated() {
+  llvm::SetVector<StringRef> all;
+  for (auto func : getOperation().getOps<func::FuncOp>())
+    all.insert_range(layersOf(func));
+  for (const std::string &range : replicatedLayers) {
+    FailureOr<ArrayRef<StringRef>> named = layersNumbered(
+        getOperation(), range, all.getArrayRef(), "are to be replicated");
+    if (failed(named))
+      return failure();
+    replicated.insert(named->begin(), named->end());
+  }
+  return success();
+}
+
 ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   ShardingPlan plan;
   plan.mesh = parsed;
   // Rows of a step are few: only training splits a stream of them.
   plan.sequenceParallel = sequenceParallel && !nn::isGeneration(func);
+  plan.replicatedLayers = replicated;
   plan.sharesPlaces = hasCaches(func);
   plan.shardsParameters = zero;
   plan.shardsFrozen = splitsFrozen;
@@ -229,17 +253,20 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
     if (failed(checkDims(func, k, dims)))
       return failure();
     auto type = cast<RankedTensorType>(argument.getType());
+    // Caches are split whatever the parameters are: ranks share their places.
+    bool isWhole = param && plan.isReplicated(argument);
     auto role = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kRoleAttr);
     StringRef name = param  ? param.getValue()
                      : role ? role.getValue()
                             : StringRef("data");
-    if (failed(checkUnits(func, name, dims, plan.resting(type, dims), plan)))
+    if (failed(checkUnits(func, name, dims, plan.resting(type, dims, isWhole),
+                          plan)))
       return failure();
     bool isFrozen = nn::isFrozen(func, k);
     bool isShard =
         param && plan.shardsParameters && (plan.shardsFrozen || !isFrozen);
-    argument.setType(isShard ? plan.restingShard(type, dims)
-                             : plan.resting(type, dims));
+    argument.setType(isShard ? plan.restingShard(type, dims, isWhole)
+                             : plan.resting(type, dims, isWhole));
     if (param || isCache(role))
       argument.setType(plan.atStage(argument));
     if (param && !isFrozen)

@@ -5,6 +5,7 @@
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Options/Counted.h"
 #include "tessera/Options/MeshAxis.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -232,6 +233,24 @@ SmallVector<StringRef> tessera::layersOf(func::FuncOp func) {
     if (StringRef layer = layerOf(&op); !layer.empty())
       layers.insert(layer);
   return llvm::to_vector(layers);
+}
+
+FailureOr<ArrayRef<StringRef>> tessera::layersNumbered(Operation *program,
+                                                       StringRef numbers,
+                                                       ArrayRef<StringRef> all,
+                                                       const Twine &purpose) {
+  auto [from, to] = numbers.split('-');
+  uint64_t first = 0, last = 0;
+  if (from.getAsInteger(10, first) ||
+      (to.empty() ? from : to).getAsInteger(10, last) || last < first)
+    return program->emitError()
+           << "'" << numbers << "' names no layers; write 0-3 or 5";
+  if (last >= all.size())
+    return program->emitError()
+           << "layers " << numbers << " " << purpose << ", but the model has "
+           << counted(all.size(), "layer")
+           << ", numbered from 0; give numbers below " << all.size();
+  return all.slice(first, last - first + 1);
 }
 
 llvm::DenseSet<Value> tessera::valuesToRecompute(func::FuncOp func,

@@ -6,6 +6,7 @@
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/Adapters.h"
 #include "tessera/Dialect/NN/Marks.h"
+#include "tessera/Distribute/KeptValues.h"
 #include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 
@@ -49,11 +50,23 @@ static SmallVector<StringAttr> outermostFirst(MeshAttr mesh) {
   return axes;
 }
 
-RankedTensorType ShardingPlan::resting(RankedTensorType type,
-                                       StringRef dims) const {
+bool ShardingPlan::isReplicated(Operation *op) const {
+  return replicatedLayers.contains(layerOf(op));
+}
+
+bool ShardingPlan::isReplicated(BlockArgument parameter) const {
+  return !parameter.use_empty() &&
+         llvm::all_of(parameter.getUsers(),
+                      [&](Operation *user) { return isReplicated(user); });
+}
+
+RankedTensorType ShardingPlan::resting(RankedTensorType type, StringRef dims,
+                                       bool isReplicated) const {
   if (!mesh)
     return type;
   for (StringAttr axis : outermostFirst(mesh)) {
+    if (axis == kTensorAxis && isReplicated)
+      continue;
     size_t dim = shardedDim(type, dims, shardedLetters(axis, sharesPlaces),
                             mesh.getSize(axis));
     if (dim != StringRef::npos && mesh.getSize(axis) > 1)
@@ -64,8 +77,9 @@ RankedTensorType ShardingPlan::resting(RankedTensorType type,
 }
 
 RankedTensorType ShardingPlan::restingShard(RankedTensorType type,
-                                            StringRef dims) const {
-  RankedTensorType rest = resting(type, dims);
+                                            StringRef dims,
+                                            bool isReplicated) const {
+  RankedTensorType rest = resting(type, dims, isReplicated);
   if (!mesh || mesh.getSize(kDataAxis) == 1 || type.getRank() == 0)
     return rest;
   auto dp = StringAttr::get(type.getContext(), kDataAxis);
@@ -126,8 +140,9 @@ static std::optional<State> anchorByCache(Operation *op, StringRef axis) {
 std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
   if (axis == kPipelineAxis)
     return stageOf(op);
+  bool isSplit = axis == kTensorAxis && !isReplicated(op);
   // Sums of a fixed order are rounded before B multiplies them.
-  if (axis == kTensorAxis && op->hasAttr(nn::kAdapterAttr) && !chunksOf(op))
+  if (isSplit && op->hasAttr(nn::kAdapterAttr) && !chunksOf(op))
     if (std::optional<State> state = anchorOfAdapter(op, axis))
       return state;
   bool isStream = stream.contains(op), isBranch = branches.contains(op);
@@ -136,7 +151,7 @@ std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
     return State::sharded(kRoutedBatchDim);
   if (axis == kExpertAxis && hasTag(op, nn::Tag::Collect))
     return State::sharded(kBatchDim);
-  if (axis == kTensorAxis && hasTag(op, nn::Tag::Dispatch))
+  if (isSplit && hasTag(op, nn::Tag::Dispatch))
     return State{State::R};
   if (std::optional<State> state = anchorByCache(op, axis))
     return state;
@@ -277,6 +292,10 @@ LogicalResult Placement::refuse(Operation *op, StringRef axis) const {
                                                << "on axis '" << axis << "'";
   if (axis != kContextAxis || !hasTag(op, nn::Tag::Attention))
     return error;
+  if (!plan.exchangesHeads && plan.sequenceParallel && plan.isReplicated(op))
+    return error << ": its keys are cut along the sequence over 'tp' as well, "
+                    "which does not split the heads of a replicated layer; "
+                    "leave --sequence-parallel out, or do not replicate it";
   if (!plan.exchangesHeads && plan.sequenceParallel)
     return error << ": its keys, of fewer heads than mesh axis 'tp' has ranks, "
                     "are cut along the sequence over 'tp' as well; leave "

@@ -32,6 +32,8 @@ struct ShardingPlan {
   dist::MeshAttr mesh;
   /// The residual stream is `S` of its sequence on `tp`, not `I`.
   bool sequenceParallel = false;
+  /// Names of layers whose parameters `tp` does not split.
+  llvm::DenseSet<mlir::StringRef> replicatedLayers;
   /// Attention under `cp` runs on whole sequences of some heads (DeepSpeed-
   /// Ulysses, Jacobs et al. 2023), not on some queries and all keys.
   bool exchangesHeads = false;
@@ -47,14 +49,19 @@ struct ShardingPlan {
   bool shardsFrozen = false;
 
   /// The resting sharding of a data tensor. `dims` holds a letter per
-  /// dimension.
+  /// dimension. A parameter of a replicated layer is not split over `tp`.
   mlir::RankedTensorType resting(mlir::RankedTensorType type,
-                                 llvm::StringRef dims) const;
+                                 llvm::StringRef dims,
+                                 bool isReplicated = false) const;
   /// The resting sharding of a parameter that is split over `dp` as well: in
   /// the first dimension that needs no padding, or in the first of all where
   /// each needs some.
   mlir::RankedTensorType restingShard(mlir::RankedTensorType type,
-                                      llvm::StringRef dims) const;
+                                      llvm::StringRef dims,
+                                      bool isReplicated) const;
+  /// Whether an op is in a replicated layer, or all that read a parameter are.
+  bool isReplicated(mlir::Operation *op) const;
+  bool isReplicated(mlir::BlockArgument parameter) const;
   /// Whether the value is a parameter split over `dp`, which is gathered before
   /// an op reads it.
   bool isGathered(mlir::Value value) const;

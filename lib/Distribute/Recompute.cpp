@@ -72,18 +72,11 @@ LogicalResult RecomputePass::readRange(func::FuncOp func, StringRef range,
   std::optional<Repetition::Kind> kind = kindOf(name);
   if (!kind)
     return refuseMode(func, name);
-  auto [from, to] = numbers.split('-');
-  uint64_t first = 0, last = 0;
-  if (from.getAsInteger(10, first) ||
-      (to.empty() ? from : to).getAsInteger(10, last) || last < first)
-    return func.emitError()
-           << "'" << range << "' names no layers; write 0-3=full or 5=none";
-  if (last >= all.size())
-    return func.emitError()
-           << "layers " << numbers << " are to recompute '" << name
-           << "', but the model has " << counted(all.size(), "layer")
-           << ", numbered from 0; give numbers below " << all.size();
-  for (StringRef layer : all.slice(first, last - first + 1)) {
+  FailureOr<ArrayRef<StringRef>> named =
+      layersNumbered(func, numbers, all, "are to recompute '" + name + "'");
+  if (failed(named))
+    return failure();
+  for (StringRef layer : *named) {
     if (!given.insert(layer).second)
       return func.emitError() << "layer '" << layer
                               << "' is in two ranges; give each layer once";

@@ -207,6 +207,11 @@ std::string tessera::readFlag(const std::string &, FlagCheck,
   return value.parse(text);
 }
 
+std::string tessera::readFlag(const std::string &flag, FlagCheck,
+                              const std::string &text, LayerList &value) {
+  return value.parse(flag, text);
+}
+
 std::string tessera::readFlag(const std::string &, FlagCheck,
                               const std::string &text, DeviceTarget &value) {
   size_t colon = text.find(':');
@@ -276,6 +281,10 @@ std::string tessera::flagText(FlagCheck, const LoraOptions &value) {
 }
 
 std::string tessera::flagText(FlagCheck, const LayerRecompute &value) {
+  return value.str();
+}
+
+std::string tessera::flagText(FlagCheck, const LayerList &value) {
   return value.str();
 }
 

@@ -46,6 +46,19 @@ static RecomputePassOptions recomputeOptions(const PlanOptions &plan) {
   return options;
 }
 
+static DistributePassOptions distributeOptions(const PlanOptions &plan) {
+  const StrategyOptions &strategies = plan.strategies;
+  DistributePassOptions options;
+  options.mesh = plan.mesh.str();
+  options.sequenceParallel = strategies.sequenceParallel;
+  for (const Layers &range : strategies.replicatedLayers.ranges)
+    options.replicatedLayers.push_back(range.layers());
+  options.zero = strategies.zero != ZeroStage::None;
+  options.splitsFrozen = strategies.zero == ZeroStage::Parameters;
+  options.contextParallel = nameOf(strategies.contextParallel);
+  return options;
+}
+
 /// Twice the even share, by default, is seldom too little in training; in
 /// generation there are few rows, and a round costs more than their memory.
 static BoundRowsPassOptions boundRowsOptions(const PlanOptions &plan) {
@@ -186,11 +199,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   if (plan.evaluation && isTrained)
     passes.addPass(createAddEvaluationPass());
   buildGenerationPipeline(passes, plan);
-  passes.addPass(
-      createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
-                            strategies.zero != ZeroStage::None,
-                            strategies.zero == ZeroStage::Parameters,
-                            nameOf(strategies.contextParallel)}));
+  passes.addPass(createDistributePass(distributeOptions(plan)));
   if (isTrained)
     buildTrainPipeline(passes, plan);
   passes.addPass(createMaskPaddingPass({plan.debugging.poisonPadding}));

@@ -57,24 +57,38 @@ std::string plan::identify(const std::string &path, ModelIdentity &model) {
   return "";
 }
 
-/// "0-3=full,7=none" as [{"layers": "0-3", "recompute": "full"}, ...].
-static json::Array layersOf(StringRef text) {
-  json::Array layers;
+static constexpr const char *kLayersKey = "layers",
+                            *kRecomputeKey = "recompute",
+                            *kShardingKey = "sharding",
+                            *kReplicated = "replicated";
+
+static bool isAboutLayers(StringRef option) {
+  return option == PlanFile::kRecomputeOption ||
+         option == PlanFile::kReplicatedOption;
+}
+
+/// "0-3=full,7=none" as [{"layers": "0-3", "recompute": "full"}, ...], and
+/// "0-3,7" as [{"layers": "0-3", "sharding": "replicated"}, ...].
+static void addLayers(json::Array &layers, StringRef option, StringRef text) {
   SmallVector<StringRef> ranges;
   text.split(ranges, ',');
   for (StringRef range : ranges) {
     auto [numbers, mode] = range.split('=');
-    layers.push_back(json::Object{{"layers", numbers}, {"recompute", mode}});
+    json::Object entry{{kLayersKey, numbers}};
+    if (option == PlanFile::kRecomputeOption)
+      entry[kRecomputeKey] = mode;
+    else
+      entry[kShardingKey] = kReplicated;
+    layers.push_back(std::move(entry));
   }
-  return layers;
 }
 
 std::string PlanFile::json() const {
   json::Object values;
   json::Array layers;
   for (const auto &[name, text] : options) {
-    if (name == kLayersOption)
-      layers = layersOf(text);
+    if (isAboutLayers(name))
+      addLayers(layers, name, text);
     else
       values[name] = text;
   }
@@ -83,7 +97,7 @@ std::string PlanFile::json() const {
                                            {"fingerprint", model.fingerprint}}},
                     {"options", std::move(values)}};
   if (!layers.empty())
-    root["layers"] = std::move(layers);
+    root[kLayersKey] = std::move(layers);
   if (!cluster.empty())
     root["predicted"] = json::Object{{"cluster", cluster},
                                      {"step_seconds", stepSeconds},
@@ -124,7 +138,7 @@ static std::string readOptions(const json::Object &root, PlanFile &plan) {
     if (!text)
       return "option '" + name.str() +
              "' must be a text, as on the command line";
-    if (name == PlanFile::kLayersOption)
+    if (isAboutLayers(name))
       return "option '" + name.str() +
              "' must be the list 'layers' instead, beside 'options'";
     plan.options.emplace_back(name.str(), text->str());
@@ -132,35 +146,52 @@ static std::string readOptions(const json::Object &root, PlanFile &plan) {
   return "";
 }
 
+/// Adds what an entry of "layers" says to the options' texts; false: it is no
+/// entry.
+static bool readEntry(const json::Object &entry, std::string &recompute,
+                      std::string &replicated) {
+  auto textOf = [&](StringRef key) {
+    return entry.getString(key).value_or("").str();
+  };
+  std::string numbers = textOf(kLayersKey), mode = textOf(kRecomputeKey),
+              sharding = textOf(kShardingKey);
+  if (numbers.find_first_not_of("0123456789-") != std::string::npos ||
+      mode.find_first_of(",=") != std::string::npos)
+    return false;
+  bool hasMode = entry.get(kRecomputeKey),
+       hasSharding = entry.get(kShardingKey);
+  if (hasMode)
+    recompute += (recompute.empty() ? "" : ",") + numbers + "=" + mode;
+  if (hasSharding)
+    replicated += (replicated.empty() ? "" : ",") + numbers;
+  return !numbers.empty() && (hasMode || hasSharding) &&
+         hasMode == !mode.empty() && (!hasSharding || sharding == kReplicated);
+}
+
 static std::string readLayers(const json::Object &root, PlanFile &plan) {
-  if (!root.get("layers"))
+  if (!root.get(kLayersKey))
     return "";
-  const json::Array *layers = root.getArray("layers");
-  std::string text;
-  for (size_t i = 0; layers && i < layers->size(); ++i) {
+  const json::Array *layers = root.getArray(kLayersKey);
+  std::string recompute, replicated;
+  bool isList = layers && !layers->empty();
+  for (size_t i = 0; isList && i < layers->size(); ++i) {
     const json::Object *entry = (*layers)[i].getAsObject();
-    std::optional<StringRef> numbers =
-        entry ? entry->getString("layers") : std::nullopt;
-    std::optional<StringRef> mode =
-        entry ? entry->getString("recompute") : std::nullopt;
-    bool isWhole =
-        numbers && mode &&
-        numbers->find_first_not_of("0123456789-") == StringRef::npos &&
-        mode->find_first_of(",=") == StringRef::npos;
-    if (!isWhole) {
-      layers = nullptr;
+    isList = entry && readEntry(*entry, recompute, replicated);
+    if (!isList)
       break;
-    }
-    if (std::string why = unknownKey(*entry, {"layers", "recompute"});
+    if (std::string why =
+            unknownKey(*entry, {kLayersKey, kRecomputeKey, kShardingKey});
         !why.empty())
       return "'layers': " + why;
-    text += (text.empty() ? "" : ",") + numbers->str() + "=" + mode->str();
   }
-  if (text.empty() || !layers)
-    return "'layers' must be a list of objects with the texts 'layers' and "
-           "'recompute', e.g. [{\"layers\": \"0-3\", \"recompute\": "
-           "\"full\"}]";
-  plan.options.emplace_back(PlanFile::kLayersOption, text);
+  if (!isList)
+    return "'layers' must be a list of objects with the text 'layers', and "
+           "with 'recompute' or 'sharding' (\"replicated\"), e.g. "
+           "[{\"layers\": \"0-3\", \"recompute\": \"full\"}]";
+  if (!recompute.empty())
+    plan.options.emplace_back(PlanFile::kRecomputeOption, recompute);
+  if (!replicated.empty())
+    plan.options.emplace_back(PlanFile::kReplicatedOption, replicated);
   return "";
 }
 
@@ -196,7 +227,7 @@ static std::string readRoot(const json::Value &value, PlanFile &plan) {
                    *version, PlanFile::kVersion);
   for (std::string why :
        {unknownKey(*root,
-                   {kVersionKey, "model", "options", "layers", "predicted"}),
+                   {kVersionKey, "model", "options", kLayersKey, "predicted"}),
         readModel(*root, plan.model), readOptions(*root, plan),
         readLayers(*root, plan), readPredicted(*root, plan)})
     if (!why.empty())

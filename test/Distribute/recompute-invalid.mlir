@@ -9,7 +9,7 @@
 // OUTSIDE: error: layers 0-1 are to recompute 'full', but the model has 1 layer, numbered from 0; give numbers below 1
 // TWICE: error: layer 'h.0' is in two ranges; give each layer once
 // MODE: error: cannot recompute 'some'; use none, gathers, selective or full
-// NUMBER: error: 'x=full' names no layers; write 0-3=full or 5=none
+// NUMBER: error: 'x' names no layers; write 0-3 or 5
 // LOSS: error: {{.*}}@gradients
 // LAYERS: error: has no layers to recompute: no location names one; use mode=selective
 module {

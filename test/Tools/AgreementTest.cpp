@@ -90,6 +90,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--ranks",
                        "--recompute",
                        "--recompute-layers",
+                       "--replicated-layers",
                        "--save-every",
                        "--save-timeout-ms",
                        "--schedule",

@@ -31,6 +31,12 @@ llvm::StringRef layerOf(mlir::Operation *op);
 /// Names of the layers that locations name, in program order.
 llvm::SmallVector<llvm::StringRef> layersOf(mlir::func::FuncOp func);
 
+/// Those of the program's `all` layers whose numbers are "0-3" or "5".
+/// `purpose` is said in errors: "are to recompute 'full'".
+mlir::FailureOr<llvm::ArrayRef<llvm::StringRef>>
+layersNumbered(mlir::Operation *program, llvm::StringRef numbers,
+               llvm::ArrayRef<llvm::StringRef> all, const llvm::Twine &purpose);
+
 /// The values of the forward program that are computed again in backward.
 /// `func` is @gradients: forward ops, then backward ops, in one block. Values
 /// that depend on parameters alone are kept; so is what one layer hands to

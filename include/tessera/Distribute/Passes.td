@@ -183,7 +183,9 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     For each op and axis the pass chooses the cheapest row of the rule: sharded
     parameters stay sharded, then sharded values stay sharded, then the fewest
     bytes win. The residual stream (`nn.tag = #nn.tag<stream>`) is `I` on `tp`,
-    or `S` of its sequence with `sequence-parallel`. With `zero` the resting
+    or `S` of its sequence with `sequence-parallel`. `tp` splits no parameter of
+    `replicated-layers`: all ranks compute the same there, or with
+    `sequence-parallel` their own tokens. With `zero` the resting
     sharding of parameters is `S` on `dp`, and they are gathered (`S -> R`)
     before they are used; this includes frozen parameters (`nn.frozen`) only
     with `splits-frozen`. A value is converted once per axis and state. On `pp`,
@@ -195,6 +197,8 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
            "Axes and sizes, e.g. \"dp=2,tp=4\"; the last varies fastest">,
     Option<"sequenceParallel", "sequence-parallel", "bool", "false",
            "Activations between blocks are split over tp">,
+    ListOption<"replicatedLayers", "replicated-layers", "std::string",
+               "Layers, numbered from 0, whose parameters tp does not split: 0-3,5">,
     Option<"zero", "zero", "bool", "false",
            "Parameters and optimizer state are split over dp">,
     Option<"splitsFrozen", "splits-frozen", "bool", "false",

@@ -6,10 +6,8 @@
 #ifndef TESSERA_OPTIONS_LAYERRECOMPUTE_H
 #define TESSERA_OPTIONS_LAYERRECOMPUTE_H
 
+#include "tessera/Options/Layers.h"
 #include "tessera/Options/Names.h"
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace tessera {
 
@@ -24,13 +22,8 @@ template <> struct Names<Recompute> {
       {Recompute::Auto, "auto"}};
 };
 
-/// Layers `first` to `last`, numbered from 0 in the order of the program.
-struct LayerRange {
-  int64_t first = 0, last = 0;
+struct LayerRange : Layers {
   Recompute recompute = Recompute::None; ///< Never Auto.
-
-  /// "3", "0-3".
-  std::string layers() const;
 };
 
 /// Ranges in ascending order, none of which overlap. Other layers are as the

@@ -49,6 +49,8 @@ std::string readFlag(const std::string &flag, FlagCheck check,
 std::string readFlag(const std::string &flag, FlagCheck check,
                      const std::string &text, LayerRecompute &value);
 std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, LayerList &value);
+std::string readFlag(const std::string &flag, FlagCheck check,
                      const std::string &text, DeviceTarget &value);
 template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
 std::string readFlag(const std::string &flag, FlagCheck,
@@ -71,6 +73,7 @@ std::string flagText(FlagCheck check, const NamePatterns &value);
 std::string flagText(FlagCheck check, const MeshShape &value);
 std::string flagText(FlagCheck check, const LoraOptions &value);
 std::string flagText(FlagCheck check, const LayerRecompute &value);
+std::string flagText(FlagCheck check, const LayerList &value);
 std::string flagText(FlagCheck check, const DeviceTarget &value);
 template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
 std::string flagText(FlagCheck, Enum value) {

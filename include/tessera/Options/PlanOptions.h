@@ -136,6 +136,7 @@ struct EncodingOptions {
 /// How work and state are split over the axes of the mesh.
 struct StrategyOptions {
   bool sequenceParallel = false;
+  LayerList replicatedLayers; ///< That `tp` does not split.
   ContextParallel contextParallel = ContextParallel::AllGather;
   ZeroStage zero = ZeroStage::None;
   DpSync dpSync = DpSync::AllReduce;

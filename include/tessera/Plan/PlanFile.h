@@ -23,12 +23,14 @@ struct ModelIdentity {
 
 struct PlanFile {
   static constexpr int64_t kVersion = 1;
-  static constexpr const char *kLayersOption = "layer-recompute";
+  /// Of the list "layers".
+  static constexpr const char *kRecomputeOption = "layer-recompute";
+  static constexpr const char *kReplicatedOption = "replicated-layers";
 
   ModelIdentity model;
   /// Names without dashes and texts, as the command line takes them:
   /// {"mesh", "dp=2,tp=4"}. A switch is "true" or "false". In the file,
-  /// kLayersOption is the list "layers".
+  /// the options of layers are the list "layers".
   std::vector<std::pair<std::string, std::string>> options;
   /// Of which cluster the rest speaks; "": nothing is predicted.
   std::string cluster;

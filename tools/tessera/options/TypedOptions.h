@@ -40,6 +40,7 @@ inline std::string valueName(FlagCheck, const LoraOptions &) {
 inline std::string valueName(FlagCheck, const LayerRecompute &) {
   return "LAYERS=MODE,...";
 }
+inline std::string valueName(FlagCheck, const LayerList &) { return "LAYERS"; }
 inline std::string valueName(FlagCheck, const MeshShape &) {
   return "AXIS=SIZE,...";
 }

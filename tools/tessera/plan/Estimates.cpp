@@ -29,6 +29,7 @@ PlanOptions tessera::sampleOf(const PlanOptions &plan, size_t index) {
   });
   sample.stages = StageOptions();
   sample.memory.layerRecompute = {}; // of layers that a sample lacks
+  sample.strategies.replicatedLayers = {};
   sample.sizes.batch =
       plan.sizes.batch / plan.sizes.microBatches * microBatches;
   sample.sizes.microBatches = microBatches;

@@ -25,6 +25,7 @@ static void makeSerial(PlanOptions &plan) {
   plan.memory.recompute = Recompute::None;
   plan.memory.layerRecompute = {};
   plan.strategies.dpSync = DpSync::AllReduce;
+  plan.strategies.replicatedLayers = {};
 }
 
 static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,
@@ -147,11 +148,13 @@ static int64_t smallBatch(const PlanOptions &plan) {
 }
 
 /// Layers enough for every chunk of the pipeline (a layer is two segments, and
-/// what is before and after the layers is one each), and for ranges of layers
-/// that recompute otherwise.
+/// what is before and after the layers is one each), and for those that
+/// options name.
 static int64_t smallLayers(const PlanOptions &plan) {
   int64_t least = 2;
   for (const LayerRange &range : plan.memory.layerRecompute.ranges)
+    least = std::max(least, range.last + 1);
+  for (const Layers &range : plan.strategies.replicatedLayers.ranges)
     least = std::max(least, range.last + 1);
   const StageOptions &stages = plan.stages;
   if (!stages.layers.empty())
