@@ -79,31 +79,32 @@ static int64_t sizeOfAxis(const Program &program, llvm::StringRef name) {
   return 1;
 }
 
-static double scaleOfKernel(const Call &call, const Program &program,
-                            const Cluster &cluster) {
-  const KernelScale &scale = cluster.software.kernelScale;
+/// What the cluster's software moves in a kernel, of what Tessera's moves.
+static double scaleOfKernel(const Call &call, const StageProgram &stage,
+                            const Software &software) {
   if (call.isUpdate)
-    return scale.update;
-  if (!call.isLoss || scale.loss.points.empty())
-    return 1;
-  return scale.loss.at(static_cast<double>(sizeOfAxis(program, "tp")));
+    return software.updateScale;
+  bool isCounted = call.isLoss && software.logitBytes > 0 && stage.logits > 0 &&
+                   stage.lossBytes > 0;
+  return isCounted ? software.logitBytes * stage.logits / stage.lossBytes : 1;
 }
 
-static double scaleOf(const Call &call, const Program &program,
-                      const Cluster &cluster) {
-  const auto &scales = cluster.software.communicationScale;
-  double scale = 1;
-  for (size_t axis : call.axes)
-    if (auto found = scales.find(program.mesh[axis].name);
-        found != scales.end())
-      scale = std::min(scale, found->second);
-  return scale;
+/// What the cluster's software moves of a collective's or a message's tensors.
+static double bytesMoved(const Call &call, const Program &program,
+                         const Cluster &cluster) {
+  std::optional<double> least;
+  for (size_t axis : call.axes) {
+    auto found = cluster.software.elementBytes.find(program.mesh[axis].name);
+    if (found != cluster.software.elementBytes.end())
+      least = std::min(least.value_or(found->second), found->second);
+  }
+  return least ? call.elements * *least : call.bytes;
 }
 
 static double secondsToPeer(const Call &call, const Program &program,
                             int64_t rank, const Cluster &cluster) {
   std::vector<int64_t> group = program.groupOf(rank, call.axes);
-  double bytes = call.bytes * scaleOf(call, program, cluster);
+  double bytes = bytesMoved(call, program, cluster);
   int64_t senders = sizeOfAxis(program, cluster.software.scattersMessagesOver);
   double seconds = secondsOfMessage(bytes / static_cast<double>(senders), rank,
                                     group[call.peer], cluster);
@@ -128,7 +129,9 @@ double tessera::simulate::secondsOf(const Call &call, const Program &program,
   switch (call.kind) {
   case CallKind::Kernel:
     return device.launch +
-           secondsOfBytes(call.bytes * scaleOfKernel(call, program, cluster),
+           secondsOfBytes(call.bytes * scaleOfKernel(call,
+                                                     program.stages[stage],
+                                                     cluster.software),
                           device);
   case CallKind::Product:
     return device.launch +
@@ -146,7 +149,7 @@ double tessera::simulate::secondsOf(const Call &call, const Program &program,
         cluster.software.hasZigzagData)
       return 0;
     return secondsOfCollective(
-        call.collective, call.bytes * scaleOf(call, program, cluster),
+        call.collective, bytesMoved(call, program, cluster),
         placeOf(program.groupOf(rank, call.axes), cluster), cluster);
   case CallKind::Send:
   case CallKind::Receive:

@@ -393,12 +393,12 @@ static Software readSoftware(TableReader &root) {
       table.word("zigzag", "exchanged", {"exchanged", "in the data"}) ==
       "in the data";
   software.hidden = table.share("hidden");
-  TableReader scale = table.sub("communication_scale", false);
+  TableReader bytes = table.sub("element_bytes", false);
   for (const std::string &axis : axes)
-    software.communicationScale[axis] = scale.number(axis, 1, 0);
-  TableReader kernels = table.sub("kernel_scale", false);
-  software.kernelScale = {kernels.curve("loss"),
-                          kernels.number("update", 1, 0)};
+    if (double given = bytes.number(axis, 0, 0); given > 0)
+      software.elementBytes[axis] = given;
+  software.logitBytes = table.number("logit_bytes", 0, 0);
+  software.updateScale = table.number("update_scale", 1, 0);
   software.memory = readKeptBytes(table);
   return software;
 }

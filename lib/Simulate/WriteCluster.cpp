@@ -179,14 +179,14 @@ static std::string softwareText(const Software &software) {
       axesLine("blocking_axes", software.blockingAxes) +
       axesLine("overlapped_axes", software.overlappedAxes) +
       axesLine("sliced_axes", software.slicedAxes) +
-      lineUnless(1, "hidden", software.hidden);
-  std::string scales, kernels = lines("loss", software.kernelScale.loss, exact);
-  for (const auto &[axis, scale] : software.communicationScale)
-    scales += lineUnless(1, axis.c_str(), scale);
-  kernels += lineUnless(1, "update", software.kernelScale.update);
+      lineUnless(1, "hidden", software.hidden) +
+      lineUnless(0, "logit_bytes", software.logitBytes) +
+      lineUnless(1, "update_scale", software.updateScale);
+  std::string bytes;
+  for (const auto &[axis, given] : software.elementBytes)
+    bytes += lineUnless(0, axis.c_str(), given);
   return (text.empty() ? "" : "\n[software]\n" + text) +
-         (scales.empty() ? "" : "\n[software.communication_scale]\n" + scales) +
-         (kernels.empty() ? "" : "\n[software.kernel_scale]\n" + kernels) +
+         (bytes.empty() ? "" : "\n[software.element_bytes]\n" + bytes) +
          (software.memory ? memoryText(*software.memory) : "");
 }
 

@@ -13,6 +13,8 @@ static void writeOp(json::OStream &out, const CallRecord &call,
     out.attribute("axes", json::Array(call.axes));
   if (call.bytes != 0 || !call.axes.empty())
     out.attribute("bytes", call.bytes);
+  if (!call.axes.empty())
+    out.attribute("elements", call.elements);
   if (call.experts != 0)
     out.attribute("experts", call.experts);
   if (call.flops != 0)

@@ -30,8 +30,9 @@ efficiency = 0.8
 blocking_axes = ["dp"]
 overlapped_axes = ["pp"]
 zigzag = "in the data"
-communication_scale = { tp = 0.5 }
-kernel_scale = { loss = [[1, 5], [2, 3]], update = 2 }
+element_bytes = { tp = 2 }
+logit_bytes = 52
+update_scale = 2
 )";
 
 /// The error of a file with this text, from the line on; "": there is none.
@@ -72,12 +73,12 @@ TEST(ClusterTest, ReadsWhatIsThere) {
   EXPECT_EQ(cluster.node.exchangeEfficiency, 1);
   EXPECT_EQ(cluster.network.bandwidth, 20e9);
   EXPECT_EQ(cluster.software.blockingAxes.count("dp"), 1u);
-  EXPECT_EQ(cluster.software.communicationScale.at("tp"), 0.5);
-  EXPECT_EQ(cluster.software.communicationScale.at("pp"), 1);
+  EXPECT_EQ(cluster.software.elementBytes.at("tp"), 2);
+  EXPECT_EQ(cluster.software.elementBytes.count("pp"), 0u);
   EXPECT_EQ(cluster.software.overlappedAxes.count("pp"), 1u);
   EXPECT_TRUE(cluster.software.hasZigzagData);
-  EXPECT_EQ(cluster.software.kernelScale.loss.at(8), 3);
-  EXPECT_EQ(cluster.software.kernelScale.update, 2);
+  EXPECT_EQ(cluster.software.logitBytes, 52);
+  EXPECT_EQ(cluster.software.updateScale, 2);
   EXPECT_TRUE(cluster.attention.isFused);
 }
 
@@ -106,12 +107,12 @@ TEST(ClusterTest, SaysWhatSoftwareKeeps) {
   EXPECT_EQ(cluster.software.memory->optimizer, 12);
   EXPECT_EQ(cluster.software.memory->activation, 2);
   EXPECT_EQ(cluster.software.memory->mask, 1);
-  EXPECT_EQ(errorOf(facts), "23:1: 'software.memory.mask_bytes' is missing");
+  EXPECT_EQ(errorOf(facts), "24:1: 'software.memory.mask_bytes' is missing");
   EXPECT_EQ(errorOf(facts + "mask_bytes = -1\n"),
-            "28:14: 'mask_bytes' in [software.memory] must be a number of at "
+            "29:14: 'mask_bytes' in [software.memory] must be a number of at "
             "least 0");
   EXPECT_EQ(errorOf(facts + "mask_bytes = 1\nmasks = 1\n"),
-            "29:1: unknown key 'masks' in [software.memory]; it may have "
+            "30:1: unknown key 'masks' in [software.memory]; it may have "
             "'activation_bytes', 'gradient_bytes', 'mask_bytes', "
             "'optimizer_bytes', 'weight_bytes'");
 }
@@ -287,9 +288,9 @@ void expectSame(const Software &found, const Software &wanted) {
   EXPECT_EQ(found.slicedAxes, wanted.slicedAxes);
   EXPECT_EQ(found.hasZigzagData, wanted.hasZigzagData);
   EXPECT_EQ(found.hidden, wanted.hidden);
-  EXPECT_EQ(found.communicationScale, wanted.communicationScale);
-  EXPECT_EQ(found.kernelScale.loss.points, wanted.kernelScale.loss.points);
-  EXPECT_EQ(found.kernelScale.update, wanted.kernelScale.update);
+  EXPECT_EQ(found.elementBytes, wanted.elementBytes);
+  EXPECT_EQ(found.logitBytes, wanted.logitBytes);
+  EXPECT_EQ(found.updateScale, wanted.updateScale);
   EXPECT_EQ(found.scattersMessagesOver, wanted.scattersMessagesOver);
   ASSERT_EQ(found.memory.has_value(), wanted.memory.has_value());
   if (!wanted.memory)

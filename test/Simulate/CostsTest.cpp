@@ -139,13 +139,18 @@ TEST(CostsTest, AShiftIsAMessage) {
 
 TEST(CostsTest, OtherSoftwareMovesOtherBytes) {
   Cluster cluster = smallCluster();
-  cluster.software.kernelScale.loss.points = {{1, 5}, {2, 3}};
-  cluster.software.kernelScale.update = 2;
+  cluster.software.logitBytes = 50;
+  cluster.software.updateScale = 2;
+  Program program = programOn({{"tp", 2}});
   Call call = kernel(200);
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 2);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 2);
+  // Half of the bytes of the loss, which has 40 logits, of 2000.
   call.isLoss = true;
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 10);
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, programOn({{"tp", 4}})), 6);
+  program.stages[0].logits = 40;
+  program.stages[0].lossBytes = 400;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 10);
+  program.stages[0].logits = 0; // of no model that has any
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 2);
   call.isLoss = false;
   call.isUpdate = true;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 4);
@@ -171,8 +176,12 @@ TEST(CostsTest, BandwidthFollowsTheSize) {
   cluster.node.collectives = curve;
   Program program = programOn({{"tp", 2}});
   EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program), 100 / 2.);
-  cluster.software.communicationScale["tp"] = 0.1;
+  // Of 25 elements, as software moves them that has 0.4 bytes for each.
+  cluster.software.elementBytes["tp"] = 0.4;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program), 10 / 1.);
+  Call half = allReduce(50, {0});
+  half.elements = 25; // in half of the bytes: it moves as many
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, half, program), 10 / 1.);
 }
 
 TEST(CostsTest, MessagesGoToTheirPeer) {

@@ -36,6 +36,7 @@ inline Call allReduce(double bytes, std::vector<size_t> axes,
   call.op = "all_reduce";
   call.collective = dist::Collective::AllReduce;
   call.bytes = bytes;
+  call.elements = bytes / 4;
   call.axes = std::move(axes);
   call.wait = wait;
   return call;
@@ -47,6 +48,7 @@ inline Call message(CallKind kind, double bytes, int64_t peer,
   call.kind = kind;
   call.op = kind == CallKind::Send ? "send" : "receive";
   call.bytes = bytes;
+  call.elements = bytes / 4;
   call.axes = {0};
   call.peer = peer;
   call.wait = wait;

@@ -4,7 +4,7 @@
 // CHECK-SAME: "mesh":[{"axis":"dp","size":2},{"axis":"tp","size":2}],"model":{"family":"gpt2"}
 // An op per call, in program order, with where it comes from.
 // CHECK-SAME: "ops":[{"flops":1024,"layer":3,"name":"h.3.mlp","op":"gemm","phase":"forward","shape":[4,8,16]},
-// CHECK-SAME: {"axes":["tp"],"bytes":128,"layer":3,"name":"h.3.mlp","op":"all_reduce","phase":"backward","reason":"because"},
+// CHECK-SAME: {"axes":["tp"],"bytes":128,"elements":32,"layer":3,"name":"h.3.mlp","op":"all_reduce","phase":"backward","reason":"because"},
 // Half of 4 experts, each with the rows of 4 of 8 tokens: its shape, and the flops of both.
 // CHECK-SAME: {"experts":2,"flops":256,"name":"","op":"routed","phase":"forward","shape":[4,2,8]},
 // CHECK-SAME: {"experts":2,"flops":256,"name":"","op":"routed","phase":"forward","shape":[2,8,4]},

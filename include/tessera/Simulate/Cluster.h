@@ -103,12 +103,6 @@ struct Link {
   double exchangeEfficiency = 1;
 };
 
-/// Factors of the bytes of kernels in a part of a step.
-struct KernelScale {
-  SizeCurve loss;    ///< By the ranks of tp; empty: 1.
-  double update = 1; ///< Of the optimizer.
-};
-
 /// Bytes of what a software keeps in memory that runs op by op.
 struct KeptBytes {
   /// Of a parameter: as products read it, its gradient, and what only the
@@ -141,10 +135,14 @@ struct Software {
   /// Of the time of a transfer, what computing beside it hides: kernels of
   /// communication take a part of the device.
   double hidden = 1;
-  /// Bytes that it moves over an axis, of those that Tessera's program moves.
-  std::map<std::string, double> communicationScale;
-  /// Bytes that its kernels move, of those that Tessera's move.
-  KernelScale kernelScale;
+  /// By axis: bytes of each element that it moves, where these are not as many
+  /// as Tessera's program moves.
+  std::map<std::string, double> elementBytes;
+  /// Bytes that kernels of the loss, forward and backward, move for each logit;
+  /// 0: as many as Tessera's.
+  double logitBytes = 0;
+  /// Bytes that kernels of the optimizer move, of those that Tessera's move.
+  double updateScale = 1;
   std::optional<KeptBytes> memory; ///< Of programs in bf16; none: not known.
   /// Each rank of this axis sends its part of a message, and the receivers
   /// gather the parts; "": each sends all of it.

@@ -31,12 +31,13 @@ struct Call {
   std::string op, name;    ///< "gemm", "h.3.mlp".
   bool recomputes = false; ///< Forward work done again in backward.
   bool isUpdate = false;   ///< Of the optimizer.
-  bool isLoss = false;     ///< Of the loss, forward or backward.
+  bool isLoss = false;     ///< A kernel of the loss, forward or backward.
   bool isRouting = false;  ///< Chooses or moves rows of experts.
   /// Of a gradient of attention: its layer recomputes what is cheap.
   bool scoresAgain = false;
   int64_t times = 1; ///< In a loop over micro-batches.
   double flops = 0, bytes = 0;
+  double elements = 0;  ///< Of a collective or a message: in its `bytes`.
   double functions = 0; ///< exp, log, tanh and erf of single elements.
   /// Of a product: m, n, k. Of attention: queries of all heads and sequences,
   /// keys of each, size of a head.
@@ -63,6 +64,8 @@ struct StageProgram {
     int64_t task = 0, microBatch = 0;
   };
   std::vector<Call> calls;
+  /// That its head makes, and bytes of the kernels of the loss, each time.
+  double logits = 0, lossBytes = 0;
   std::vector<CallRange> tasks;
   std::vector<std::string> taskNames;
   std::vector<Entry> order;

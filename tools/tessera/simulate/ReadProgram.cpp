@@ -28,11 +28,11 @@ public:
     call.name = text("name");
     call.recomputes = text("phase") == "recompute";
     call.isUpdate = text("phase") == "optimizer";
-    call.isLoss = call.name == "loss";
     call.isRouting = call.op == "routed";
     call.times = number("times", 1);
     call.flops = static_cast<double>(number("flops", 0));
     call.bytes = static_cast<double>(number("bytes", 0));
+    call.elements = static_cast<double>(number("elements", 0));
     call.functions = static_cast<double>(number("functions", 0));
     call.experts = number("experts", 0);
     call.wait = number("wait", 0);
@@ -41,10 +41,15 @@ public:
     if (call.times < 1 || call.wait < 0 || !readShape(call) || !readAxes(call))
       return std::nullopt;
     call.kind = kindOf(call);
+    // The gradients of logits are made where the head reads them.
+    call.isLoss = call.kind == CallKind::Kernel &&
+                  (call.name == "loss" || call.name == "head");
     call.scoresAgain = call.kind == CallKind::AttentionGradient &&
                        modes.modeOf(call.name) == Recompute::Selective;
-    // As one that an older compiler wrote, without the shape of its products.
-    if (call.kind == CallKind::Kernel && call.flops > 0)
+    // As one that an older compiler wrote, without the shape of its products or
+    // the elements that it moves.
+    if ((call.kind == CallKind::Kernel && call.flops > 0) ||
+        (!call.axes.empty() && call.bytes > 0 && call.elements <= 0))
       return std::nullopt;
     return call;
   }
@@ -182,6 +187,17 @@ static bool isWhole(const Program &program) {
   return true;
 }
 
+/// Counts what the loss is computed from and what its kernels move.
+static void addLoss(simulate::StageProgram &stage, const Call &call,
+                    const json::Object &op) {
+  auto times = static_cast<double>(call.times);
+  if (call.isLoss)
+    stage.lossBytes += times * call.bytes;
+  if (call.kind == CallKind::Product && call.name == "head" &&
+      op.getString("phase") == "forward")
+    stage.logits += times * static_cast<double>(call.shape[0] * call.shape[1]);
+}
+
 static bool readCalls(Program &program, const LayerModes &modes,
                       ArrayRef<StringRef> entries) {
   for (StringRef entry : entries) {
@@ -198,6 +214,7 @@ static bool readCalls(Program &program, const LayerModes &modes,
       return !printError("the artifact's metadata has a call that cannot be "
                          "simulated: " +
                          entry.str() + "; compile the model again");
+    addLoss(program.stages[stage], *call, *op);
     program.stages[stage].calls.push_back(std::move(*call));
   }
   return true;
