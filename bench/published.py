@@ -153,6 +153,40 @@ def korthikanti_table5():
                       fitted=(row["model"], kind) == ("175B", "full"), unit="seconds")
 
 
+class LayerRun(Run):
+    """Milliseconds of one layer in the middle of a few: from its first call to the next layer's."""
+
+    def simulate(self, tessera, cluster=None):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace.json")
+            run([tessera, "simulate", self.write(folder), "--trace", trace, "--cluster",
+                 cluster or f"{ROOT}/clusters/{self.cluster}.toml"] + self.plan)
+            with open(trace) as file:
+                events = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X"]
+        calls = sorted((event["ts"], event["name"]) for event in events if event["tid"] == 0)
+        head = next(begin for begin, name in calls if name.endswith(" head"))
+        products = [begin for begin, name in calls if name.startswith("gemm h.")]  # before them weights are cast
+
+        def begins(layer, least, most):
+            return next(begin for begin, name in calls if f" h.{layer}." in name and least <= begin < most)
+
+        return {"forward": (begins(2, products[0], head) - begins(1, products[0], head)) / 1e3,
+                "backward": (begins(0, head, math.inf) - begins(1, head, math.inf)) / 1e3}
+
+
+def korthikanti_table4():
+    """A layer of the 22B model, on 8 GPUs."""
+    kinds = {"baseline_no_recompute": [], "sequence_parallel": ["--sequence-parallel"],
+             "baseline_full_recompute": ["--recompute", "full"], "selective_recompute": ["--recompute", "selective"],
+             "selective_plus_sequence": ["--recompute", "selective", "--sequence-parallel"]}
+    shape = {"hidden": 6144, "layers": 4, "heads": 64}
+    for row in table("korthikanti2022_table4_layer22b"):
+        for part, column in (("forward", "fwd_ms"), ("backward", "bwd_ms")):
+            flags = ["--mesh", mesh(8, 1, 1)] + sizes(4, 1, 4) + kinds[row["experiment"]]
+            yield LayerRun(f"{row['experiment'].replace('_', ' ')}, {part}", gpt(shape, 2048), "selene-2022", flags,
+                           float(row[column]), lambda out, part=part: out[part], unit="milliseconds")
+
+
 def shoeybi_table1():
     for row in table("shoeybi2019_table1_fig5"):
         tp = int(row["tp"])
@@ -275,9 +309,9 @@ def llama3():
                   fitted=(gpus, sequence) == (8192, 8192), chosen=True)
 
 
-SOURCES = {"narayanan-1": narayanan_table1, "narayanan-2": narayanan_table2, "korthikanti-5": korthikanti_table5,
-           "shoeybi-1": shoeybi_table1, "shoeybi-7-8": shoeybi_table7_8, "zero-bubble": zero_bubble,
-           "megatron-core": megatron_core, "llama-3": llama3}
+SOURCES = {"narayanan-1": narayanan_table1, "narayanan-2": narayanan_table2, "korthikanti-4": korthikanti_table4,
+           "korthikanti-5": korthikanti_table5, "shoeybi-1": shoeybi_table1, "shoeybi-7-8": shoeybi_table7_8,
+           "zero-bubble": zero_bubble, "megatron-core": megatron_core, "llama-3": llama3}
 
 
 FITTED = re.compile(r"^(\w+ = )([\d.e+-]+)( # fitted.*)$", re.M)
