@@ -395,10 +395,10 @@ static Software readSoftware(TableReader &root) {
   software.hidden = table.share("hidden");
   TableReader bytes = table.sub("element_bytes", false);
   for (const std::string &axis : axes)
-    if (double given = bytes.number(axis, 0, 0); given > 0)
+    if (double given = bytes.positiveOrNone(axis); given > 0)
       software.elementBytes[axis] = given;
-  software.logitBytes = table.number("logit_bytes", 0, 0);
-  software.updateScale = table.number("update_scale", 1, 0);
+  software.logitBytes = table.positiveOrNone("logit_bytes");
+  software.updateScale = table.positive("update_scale", false);
   software.memory = readKeptBytes(table);
   return software;
 }

@@ -77,6 +77,12 @@ TEST(ClusterTest, ReadsWhatIsThere) {
   EXPECT_EQ(cluster.software.elementBytes.count("pp"), 0u);
   EXPECT_EQ(cluster.software.overlappedAxes.count("pp"), 1u);
   EXPECT_TRUE(cluster.software.hasZigzagData);
+  for (const char *key : {"tp = 2", "logit_bytes = 52", "update_scale = 2"}) {
+    std::string none =
+        std::string(key).substr(0, std::string(key).find('=') + 1);
+    std::string error = errorOf(with(key, none + " 0"));
+    EXPECT_NE(error.find("must be above 0"), std::string::npos) << error;
+  }
   EXPECT_EQ(cluster.software.logitBytes, 52);
   EXPECT_EQ(cluster.software.updateScale, 2);
   EXPECT_TRUE(cluster.attention.isFused);

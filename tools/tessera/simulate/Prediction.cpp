@@ -197,7 +197,8 @@ static void writeSpans(json::OStream &out, const Prediction &prediction,
     out.value(nameEvent("thread_name", process, ownProgram, "program"));
     out.value(
         nameEvent("thread_name", process, communication, "communication"));
-    out.value(nameEvent("thread_name", process, messages, "messages"));
+    if (!prediction.program.isCuda)
+      out.value(nameEvent("thread_name", process, messages, "messages"));
     for (const Span &span : times.spans)
       if (span.kind != Span::Wait)
         out.value(spanEvent(
