@@ -358,8 +358,9 @@ void Neighbours::varyChunks() {
 }
 
 /// Two neighbouring axes change places: what was within a node may be across.
+/// Within one node nothing changes.
 void Neighbours::varyPlacement() {
-  if (space.given.count("--mesh"))
+  if (space.given.count("--mesh") || space.ranks <= space.devicesPerNode)
     return;
   for (size_t i = 0; i + 1 < from.mesh.axes.size(); ++i) {
     PlanOptions plan = from;

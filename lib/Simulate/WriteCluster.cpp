@@ -81,7 +81,9 @@ static std::string nodesText(const Cluster &cluster) {
 //===----------------------------------------------------------------------===//
 
 static std::string ratesText(const MeasuredRates &rates) {
-  return lines("products", rates.products) +
+  return lines("products", rates.products.plain) +
+         lines("products_transposed_a", rates.products.transposedA) +
+         lines("products_transposed_b", rates.products.transposedB) +
          lines("attention", rates.attention) +
          lines("attention_gradient", rates.attentionGradient) +
          line("hidden_keys", rates.hiddenKeys) +

@@ -160,6 +160,15 @@ static SmallVector<int64_t, 3> shapeOf(Operation *op) {
       .Default([](Operation *) { return SmallVector<int64_t, 3>(); });
 }
 
+static StringRef transposedOf(Operation *op) {
+  auto gemm = dyn_cast<rt::GemmOp>(op);
+  if (!gemm)
+    return "";
+  if (gemm.getTransA())
+    return gemm.getTransB() ? "ab" : "a";
+  return gemm.getTransB() ? "b" : "";
+}
+
 /// A bucket's members, whether they lie side by side or not.
 static int64_t tensorsOf(rt::CollectiveOpInterface op) {
   auto reduce = dyn_cast<rt::AllReduceOp>(op.getOperation());
@@ -179,6 +188,7 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows,
   record.times = timesOf(op);
   record.flops = flopsOf(op);
   record.shape = shapeOf(op);
+  record.transposed = transposedOf(op);
   if (auto routed = dyn_cast<rt::RoutedOp>(op); routed && record.flops > 0)
     record.experts = cast<RankedTensorType>(routed.getInputs().back().getType())
                          .getShape()

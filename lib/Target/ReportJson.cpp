@@ -40,6 +40,8 @@ static void writeOp(json::OStream &out, const CallRecord &call,
     out.attribute("tensors", call.tensors);
   if (call.times != 1)
     out.attribute("times", call.times);
+  if (!call.transposed.empty())
+    out.attribute("transposed", call.transposed);
   if (call.wait)
     out.attribute("wait", call.wait);
 }

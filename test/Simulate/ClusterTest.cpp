@@ -198,6 +198,7 @@ threads = 1
 [ranks.f32]
 peak = 1e11
 products = [[8, 16, 32, 5e10]]
+products_transposed_a = [[8, 16, 32, 4e10]]
 kernel_bandwidth = [[1024, 1e10]]
 update_bandwidth = [[1024, 1e10]]
 [[ranks]]
@@ -241,9 +242,13 @@ TEST(ClusterTest, WritesWhatItReads) {
   EXPECT_EQ(read.coresPerNode, 4);
   EXPECT_EQ(read.node.exchangeEfficiency, 1.5);
   const MeasuredRates &rates = read.byThreads.at(1).measured.at(Precision::F32);
-  ASSERT_EQ(rates.products.points.size(), 1u);
-  EXPECT_EQ(rates.products.points[0].rate, 5e10);
-  EXPECT_EQ(rates.products.points[0].shape[2], 32);
+  ASSERT_EQ(rates.products.plain.points.size(), 1u);
+  EXPECT_EQ(rates.products.plain.points[0].rate, 5e10);
+  EXPECT_EQ(rates.products.plain.points[0].shape[2], 32);
+  EXPECT_TRUE(rates.products.plain.trend);
+  ASSERT_EQ(rates.products.transposedA.points.size(), 1u);
+  EXPECT_EQ(rates.products.transposedA.points[0].rate, 4e10);
+  EXPECT_TRUE(rates.products.transposedB.points.empty());
   EXPECT_EQ(rates.kernels.at(1), 1e10);
 }
 
@@ -345,7 +350,7 @@ TEST(ClusterTest, ErrorsOfCpus) {
             "12:12: 'products' in [ranks.f32] must be a list of shapes of "
             "three numbers with a rate, all above 0");
   EXPECT_EQ(errorOf(cpuWith("threads = 2", "threads = 1")),
-            "15:1: 'ranks' has two tables with 1 threads");
+            "16:1: 'ranks' has two tables with 1 threads");
   EXPECT_EQ(errorOf(cpuWith("cores = 4", "devices = 4")),
             "2:1: 'nodes.cores' is missing");
   EXPECT_EQ(errorOf(cpuWith("kernel_bandwidth = [[1024, 1e10]]", "")),

@@ -1,6 +1,7 @@
 //===- CostsTest.cpp - seconds of single calls, by hand -------------------===//
 
 #include "test/Simulate/Machine.h"
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace tessera;
@@ -206,11 +207,70 @@ TEST(CostsTest, RatesOfShapesAreMeansOfTheirNeighbours) {
   EXPECT_EQ(ShapeRates().at({1, 1, 1}), 0);
 }
 
+/// Seconds of a flop as three parts, each of which grows as one size shrinks.
+double rateWithTrend(double m, double n, double k) {
+  return 1 / (2 + 3 / m + 5 / n + 7 / k);
+}
+
+TEST(CostsTest, TrendOfRatesReachesBeyondWhatWasMeasured) {
+  ShapeRates rates;
+  for (double m : {2, 8, 32})
+    for (double n : {4, 16})
+      for (double k : {2, 64})
+        rates.points.push_back({{m, n, k}, rateWithTrend(m, n, k)});
+  EXPECT_GT(rates.at({1, 1, 1}), 1.5 * rateWithTrend(1, 1, 1));
+  rates.fitTrend();
+  ASSERT_TRUE(rates.trend);
+  EXPECT_NEAR(rates.at({1, 1, 1}), rateWithTrend(1, 1, 1), 1e-6);
+  EXPECT_NEAR(rates.at({500, 600, 700}), rateWithTrend(500, 600, 700), 1e-6);
+  EXPECT_NEAR(rates.at({2, 4, 2}), rateWithTrend(2, 4, 2), 1e-6);
+  // What points reach of it counts where they are.
+  rates.points.push_back({{1000, 1000, 1000}, rateWithTrend(1000, 1000, 1000)});
+  for (ShapeRates::Point &point : rates.points)
+    if (point.shape[0] > 8)
+      point.rate *= 0.5;
+  EXPECT_LT(rates.at({1000, 1000, 1000}), 0.6 * rateWithTrend(1e3, 1e3, 1e3));
+  EXPECT_GT(rates.at({2, 4, 2}), 0.9 * rateWithTrend(2, 4, 2));
+}
+
+TEST(CostsTest, TrendHasNoTermBelowZero) {
+  ShapeRates one{{{{8, 16, 32}, 5e10}}};
+  one.fitTrend();
+  EXPECT_NEAR(one.at({8, 16, 32}), 5e10, 1);
+  EXPECT_NEAR(one.at({1, 1, 1}), 5e10, 1); // nothing says that it is less
+  ShapeRates falling{{{{8, 8, 8}, 2}, {{64, 64, 64}, 1}}};
+  falling.fitTrend();
+  ASSERT_TRUE(falling.trend);
+  for (double term : *falling.trend)
+    EXPECT_GE(term, 0);
+  EXPECT_GT(falling.at({100000, 100000, 100000}), 0.5);
+  ShapeRates absurd{{{{1e300, 8, 8}, 1e300}, {{8, 8, 8}, 1e-300}}};
+  absurd.fitTrend();
+  EXPECT_FALSE(std::isnan(absurd.at({8, 8, 8})));
+}
+
+TEST(CostsTest, ProductsOfTransposedOperandsHaveTheirOwnRates) {
+  Cluster cluster = smallCluster();
+  ProductRates &rates = cluster.device.measured[Precision::F32].products;
+  rates.plain.points = {{{5, 6, 7}, 210}};
+  rates.transposedA.points = {{{5, 6, 7}, 105}};
+  Call call = product(5, 6, 7);
+  EXPECT_NEAR(secondsOn(cluster, call), 2, 1e-9);
+  call.transposesA = true;
+  EXPECT_NEAR(secondsOn(cluster, call), 4, 1e-9);
+  call.transposesB = true; // of both nothing is known, nor of b alone
+  EXPECT_NEAR(secondsOn(cluster, call), 2, 1e-9);
+  call.transposesA = false;
+  EXPECT_NEAR(secondsOn(cluster, call), 2, 1e-9);
+  rates.transposedB.points = {{{5, 6, 7}, 420}};
+  EXPECT_NEAR(secondsOn(cluster, call), 1, 1e-9);
+}
+
 TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   Cluster cluster = smallCluster();
   cluster.device.launch = 0.5;
   MeasuredRates &rates = cluster.device.measured[Precision::F32];
-  rates.products.points = {{{5, 6, 7}, 210}};
+  rates.products.plain.points = {{{5, 6, 7}, 210}};
   rates.attention.points = {{{8, 4, 2}, 10}};
   rates.attentionGradient.points = {{{8, 4, 2}, 5}};
   rates.expertProducts.points = {{{5, 6, 7}, 84}};

@@ -40,7 +40,24 @@ struct ShapeRates {
     double rate;
   };
   std::vector<Point> points;
+  /// If there is one: the seconds of a flop as `t[0] + t[1] / m + t[2] / n +
+  /// t[3] / k`, and the mean is of what points reach of the rate that it gives.
+  std::optional<std::array<double, 4>> trend;
+
   double at(const std::array<int64_t, 3> &shape) const;
+  /// Sets `trend` to what suits the points best, with no term below 0. It is
+  /// the cost of a product whose multiplications take equally long and whose
+  /// operands and result are each moved once; there must be a point.
+  void fitTrend();
+};
+
+/// Measured rates of products: how fast a library packs an operand depends on
+/// whether it is stored transposed.
+struct ProductRates {
+  ShapeRates plain, transposedA, transposedB;
+  /// Flops per second by m, n, k; those of `plain` where nothing else was
+  /// measured.
+  const ShapeRates &of(bool transposesA, bool transposesB) const;
 };
 
 /// Matrix products of one precision. The tiles of a product are dealt to the
@@ -57,7 +74,7 @@ struct ProductRate {
 
 /// What calls of a program of one precision reach, as measured.
 struct MeasuredRates {
-  ShapeRates products; ///< Flops per second by m, n, k.
+  ProductRates products;
   /// By queries of all heads and sequences, keys of each, size of a head.
   ShapeRates attention, attentionGradient;
   /// Keys for each query whose scores attention computes in vain where a mask

@@ -42,6 +42,7 @@ struct Call {
   /// Of a product: m, n, k. Of attention: queries of all heads and sequences,
   /// keys of each, size of a head.
   std::array<int64_t, 3> shape = {0, 0, 0};
+  bool transposesA = false, transposesB = false; ///< Of a product.
   /// Of the products of experts' rows, one for each: how many. 0: of a product
   /// that is none of these.
   int64_t experts = 0;

@@ -81,6 +81,8 @@ static std::vector<ModelSize> computedSizes(bool isQuick) {
       {Family::Llama, 480, 1280, 10, 640, 96, 8},
       {Family::Gpt2, 576, 2304, 9, 500, 320, 1},
       {Family::Llama, 896, 2432, 14, 700, 128, 2},
+      {Family::Gpt2, 320, 1280, 5, 300, 128, 1}, // short sums of gradients
+      {Family::Llama, 448, 1216, 8, 400, 96, 1},
       {Family::Mixtral, 192, 416, 6, 384, 256, 2},
       {Family::Mixtral, 480, 800, 8, 500, 160, 2},
       {Family::Mixtral, 320, 352, 8, 500, 192, 5, 1, 8},

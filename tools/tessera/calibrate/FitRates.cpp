@@ -105,7 +105,7 @@ public:
   MeasuredRates rates() const;
 
 private:
-  ShapeFit products, expertProducts;
+  ShapeFit plain, transposedA, transposedB, expertProducts;
   AttentionFit attention;
   CurveFit kernels, updates, routing;
   std::vector<MeasuredCall> withFunctions;
@@ -169,7 +169,10 @@ void RatesFit::add(const MeasuredCall &measured) {
   case CallKind::Product:
     if (call.experts > 0)
       return expertProducts.add(call, call.flops, seconds);
-    return products.add(call, productFlops(call), seconds);
+    return (call.transposesA == call.transposesB ? plain
+            : call.transposesA                   ? transposedA
+                                                 : transposedB)
+        .add(call, productFlops(call), seconds);
   case CallKind::Attention:
   case CallKind::AttentionGradient:
     return attention.add(measured);
@@ -187,7 +190,7 @@ void RatesFit::add(const MeasuredCall &measured) {
 
 MeasuredRates RatesFit::rates() const {
   MeasuredRates rates;
-  rates.products = products.rates();
+  rates.products = {plain.rates(), transposedA.rates(), transposedB.rates()};
   attention.fit(rates);
   rates.expertProducts = expertProducts.rates();
   rates.kernels = kernels.curve();
@@ -221,7 +224,7 @@ tessera::fitDevices(const std::vector<MeasuredProgram> &programs) {
     device.launch = sums.seconds / sums.count;
     MeasuredRates rates = fit.rates();
     double peak = 0;
-    for (const ShapeRates::Point &point : rates.products.points)
+    for (const ShapeRates::Point &point : rates.products.plain.points)
       peak = std::max(peak, point.rate);
     device.products[precision].peak = peak;
     device.measured[precision] = std::move(rates);

@@ -34,6 +34,8 @@ public:
     call.bytes = static_cast<double>(number("bytes", 0));
     call.elements = static_cast<double>(number("elements", 0));
     call.functions = static_cast<double>(number("functions", 0));
+    call.transposesA = text("transposed").find('a') != std::string::npos;
+    call.transposesB = text("transposed").find('b') != std::string::npos;
     call.experts = number("experts", 0);
     call.wait = number("wait", 0);
     call.peer = number("peer", 0);
