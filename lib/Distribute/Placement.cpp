@@ -106,6 +106,12 @@ static bool isElementwise(Operation *op) {
   });
 }
 
+/// That reads one activation; the rest are parameters.
+static bool readsOneActivation(Operation *op) {
+  return llvm::count_if(op->getOperands(),
+                        [](Value value) { return !isParameter(value); }) == 1;
+}
+
 void ShardingPlan::findStream(Region &program) {
   auto isPartOf = [&](Operation *op, Operation *user) {
     auto shape = [](Operation *of) {
@@ -118,9 +124,16 @@ void ShardingPlan::findStream(Region &program) {
     if (hasTag(&op, nn::Tag::Stream))
       stream.insert(&op);
     else if (op.getNumResults() == 1 && !op.use_empty() &&
-             llvm::all_of(op.getUsers(),
-                          [&](Operation *user) { return isPartOf(&op, user); }))
+             llvm::all_of(op.getUsers(), [&](Operation *user) {
+               return isPartOf(&op, user);
+             })) {
       branches.insert(&op);
+      if (isElementwise(&op) && readsOneActivation(&op) &&
+          llvm::all_of(op.getUsers(), [&](Operation *user) {
+            return stream.contains(user) || tails.contains(user);
+          }))
+        tails.insert(&op);
+    }
 }
 
 /// Caches stay where they are, and attention is over the places that a rank
@@ -164,7 +177,7 @@ std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
   if (axis == kTensorAxis && sequenceParallel &&
       (isStream || (isBranch && isElementwise(op))))
     return State::sharded(kSequenceDim);
-  if (axis == kTensorAxis && isStream)
+  if (axis == kTensorAxis && (isStream || tails.contains(op)))
     return State{State::I};
   return std::nullopt;
 }
