@@ -54,7 +54,8 @@ static double secondsOfStoredScores(const Call &call, const Program &program,
   double products = productsOf(call);
   double bytes = model.forwardBytes;
   if (call.kind == CallKind::AttentionGradient) {
-    products += call.scoresAgain ? 1 : 0;
+    if (call.scoresAgain) // and what becomes of them
+      products += cluster.software.recomputesWhole ? 2 : 1;
     bytes = model.backwardBytes + (call.scoresAgain ? model.forwardBytes : 0);
   }
   // One product for each head and sequence, of as many queries as keys.
@@ -105,7 +106,10 @@ static double secondsToPeer(const Call &call, const Program &program,
                             int64_t rank, const Cluster &cluster) {
   std::vector<int64_t> group = program.groupOf(rank, call.axes);
   double bytes = bytesMoved(call, program, cluster);
-  int64_t senders = sizeOfAxis(program, cluster.software.scattersMessagesOver);
+  const std::string &axis = cluster.software.scattersMessagesOver;
+  // Parts of the stream are no whole tensors that could be sent in parts.
+  bool isPart = program.streamAxes.count(axis);
+  int64_t senders = isPart ? 1 : sizeOfAxis(program, axis);
   double seconds = secondsOfMessage(bytes / static_cast<double>(senders), rank,
                                     group[call.peer], cluster);
   GroupPlace near{senders, 1, senders};

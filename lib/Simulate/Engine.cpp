@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Simulate/SharedCores.h"
+#include "lib/Simulate/WholeLayers.h"
 #include "tessera/Options/Counted.h"
 #include "tessera/Simulate/Simulate.h"
 #include "llvm/ADT/DenseMap.h"
@@ -59,14 +60,15 @@ struct Transfer {
 
 /// What a stage runs next.
 struct Cursor {
-  int64_t part = 0;  ///< Which range of calls.
-  int64_t round = 0; ///< Of a loop, or the micro-batch of a task.
+  size_t part = 0;
+  int64_t round = 0; ///< Of a loop.
+  size_t range = 0;
   int64_t call = 0;
 };
 
 /// Calls that run one after the other, so many times.
 struct Part {
-  CallRange calls;
+  std::vector<CallRange> ranges;
   int64_t times = 1, microBatch = 0;
 };
 
@@ -91,7 +93,10 @@ struct Stage {
   llvm::DenseMap<std::pair<int64_t, int64_t>, size_t> pending;
   std::optional<size_t> awaited; ///< Of the blocking call that it is at.
 
-  bool isDone() const { return at.part == static_cast<int64_t>(parts.size()); }
+  bool isDone() const { return at.part == parts.size(); }
+  void goTo(size_t part) {
+    at = {part, 0, 0, part < parts.size() ? parts[part].ranges[0].begin : 0};
+  }
 };
 
 /// Transfers at the heads of their queues that need each other.
@@ -167,19 +172,27 @@ private:
 void Engine::addParts(Stage &stage) {
   const StageProgram &of = *stage.program;
   int64_t end = static_cast<int64_t>(of.calls.size()), done = 0;
+  const WholeLayers layers(of);
+  auto add = [&](CallRange calls, int64_t times, int64_t microBatch) {
+    std::vector<CallRange> ranges = {calls};
+    if (cluster.software.recomputesWhole)
+      ranges = layers.inPlaceOf(calls);
+    if (!ranges.empty())
+      stage.parts.push_back({std::move(ranges), times, microBatch});
+  };
   auto addStraight = [&](int64_t until) {
     while (done < until) {
       int64_t begin = done, count = of.calls[begin].times;
       while (done < until && of.calls[done].times == count)
         ++done;
-      stage.parts.push_back({{begin, done}, count, 0});
+      add({begin, done}, count, 0);
     }
   };
   if (of.tasks.empty())
     return addStraight(end);
   addStraight(of.tasks.front().begin);
   for (StageProgram::Entry entry : of.order)
-    stage.parts.push_back({of.tasks[entry.task], 1, entry.microBatch});
+    add(of.tasks[entry.task], 1, entry.microBatch);
   done = of.tasks.back().end;
   addStraight(end);
 }
@@ -209,7 +222,7 @@ void Engine::prepare(int64_t number) {
     ++index;
   }
   addParts(stage);
-  stage.at.call = stage.parts.empty() ? 0 : stage.parts[0].calls.begin;
+  stage.goTo(0);
 }
 
 int64_t Engine::microBatchOf(const Stage &stage) const {
@@ -219,14 +232,12 @@ int64_t Engine::microBatchOf(const Stage &stage) const {
 
 void Engine::step(Stage &stage) {
   const Part &part = stage.parts[stage.at.part];
-  if (++stage.at.call < part.calls.end)
+  if (++stage.at.call < part.ranges[stage.at.range].end)
     return;
-  stage.at.call = part.calls.begin;
-  if (++stage.at.round < part.times)
-    return;
-  stage.at.round = 0;
-  if (++stage.at.part < static_cast<int64_t>(stage.parts.size()))
-    stage.at.call = stage.parts[stage.at.part].calls.begin;
+  stage.at.range = (stage.at.range + 1) % part.ranges.size();
+  stage.at.call = part.ranges[stage.at.range].begin;
+  if (stage.at.range == 0 && ++stage.at.round == part.times)
+    stage.goTo(stage.at.part + 1);
 }
 
 //===----------------------------------------------------------------------===//

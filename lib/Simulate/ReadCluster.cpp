@@ -396,6 +396,8 @@ static Software readSoftware(TableReader &root) {
     software.overlappedAxes.insert(axis);
   for (const std::string &axis : table.words("sliced_axes", axes))
     software.slicedAxes.insert(axis);
+  software.recomputesWhole = table.word("recomputation", "as needed",
+                                        {"as needed", "whole"}) == "whole";
   software.hasZigzagData =
       table.word("zigzag", "exchanged", {"exchanged", "in the data"}) ==
       "in the data";

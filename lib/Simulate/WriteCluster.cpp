@@ -173,6 +173,7 @@ static std::string softwareText(const Software &software) {
                       ? "communication = \"queue per group\"\n"
                       : "") +
       (software.buffersMessages ? "messages = \"buffered\"\n" : "") +
+      (software.recomputesWhole ? "recomputation = \"whole\"\n" : "") +
       (software.hasZigzagData ? "zigzag = \"in the data\"\n" : "") +
       (software.scattersMessagesOver.empty()
            ? ""

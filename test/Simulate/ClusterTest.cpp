@@ -30,6 +30,7 @@ efficiency = 0.8
 blocking_axes = ["dp"]
 overlapped_axes = ["pp"]
 zigzag = "in the data"
+recomputation = "whole"
 element_bytes = { tp = 2 }
 logit_bytes = 52
 update_scale = 2
@@ -77,6 +78,7 @@ TEST(ClusterTest, ReadsWhatIsThere) {
   EXPECT_EQ(cluster.software.elementBytes.count("pp"), 0u);
   EXPECT_EQ(cluster.software.overlappedAxes.count("pp"), 1u);
   EXPECT_TRUE(cluster.software.hasZigzagData);
+  EXPECT_TRUE(cluster.software.recomputesWhole);
   for (const char *key : {"tp = 2", "logit_bytes = 52", "update_scale = 2"}) {
     std::string none =
         std::string(key).substr(0, std::string(key).find('=') + 1);
@@ -113,12 +115,12 @@ TEST(ClusterTest, SaysWhatSoftwareKeeps) {
   EXPECT_EQ(cluster.software.memory->optimizer, 12);
   EXPECT_EQ(cluster.software.memory->activation, 2);
   EXPECT_EQ(cluster.software.memory->mask, 1);
-  EXPECT_EQ(errorOf(facts), "24:1: 'software.memory.mask_bytes' is missing");
+  EXPECT_EQ(errorOf(facts), "25:1: 'software.memory.mask_bytes' is missing");
   EXPECT_EQ(errorOf(facts + "mask_bytes = -1\n"),
-            "29:14: 'mask_bytes' in [software.memory] must be a number of at "
+            "30:14: 'mask_bytes' in [software.memory] must be a number of at "
             "least 0");
   EXPECT_EQ(errorOf(facts + "mask_bytes = 1\nmasks = 1\n"),
-            "30:1: unknown key 'masks' in [software.memory]; it may have "
+            "31:1: unknown key 'masks' in [software.memory]; it may have "
             "'activation_bytes', 'gradient_bytes', 'mask_bytes', "
             "'optimizer_bytes', 'weight_bytes'");
 }
@@ -298,6 +300,7 @@ void expectSame(const Software &found, const Software &wanted) {
   EXPECT_EQ(found.overlappedAxes, wanted.overlappedAxes);
   EXPECT_EQ(found.slicedAxes, wanted.slicedAxes);
   EXPECT_EQ(found.hasZigzagData, wanted.hasZigzagData);
+  EXPECT_EQ(found.recomputesWhole, wanted.recomputesWhole);
   EXPECT_EQ(found.hidden, wanted.hidden);
   EXPECT_EQ(found.elementBytes, wanted.elementBytes);
   EXPECT_EQ(found.logitBytes, wanted.logitBytes);

@@ -91,6 +91,9 @@ TEST(CostsTest, AttentionKeepsScoresOrNot) {
   call.scoresAgain = true; // its layer recomputes selectively
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program),
                    backward + 2 * 8 * 4 * 2 / 10. + 50 * 32 / 1000.);
+  cluster.software.recomputesWhole = true; // the product of values as well
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program),
+                   backward + 2 * 2 * 8 * 4 * 2 / 10. + 50 * 32 / 1000.);
 }
 
 TEST(CostsTest, CollectivesAreAsFastAsTheSlowestLink) {
@@ -195,6 +198,8 @@ TEST(CostsTest, MessagesGoToTheirPeer) {
   // Half of it each, and then a gather: half of it over the link of the node.
   cluster.software.scattersMessagesOver = "tp";
   EXPECT_DOUBLE_EQ(secondsOn(cluster, send, far), 5 + 1);
+  far.streamAxes = {"tp"}; // the ranks have parts of it, and send these
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, send, far), 10);
 }
 
 TEST(CostsTest, RatesOfShapesAreMeansOfTheirNeighbours) {

@@ -334,4 +334,34 @@ TEST(EngineTest, MessagesBetweenThreadsWaitForNoOthers) {
             "stage 0 waits forever in call 2 (wait )");
 }
 
+/// Of layer 1 backward repeats a kernel; of layer 0, which is recomputed whole,
+/// all of forward but the copy of a weight, with the collective.
+TEST(EngineTest, LayersAreRecomputedWhole) {
+  auto of = [](Call call, int64_t layer, bool isForward, bool recomputes) {
+    call.layer = layer;
+    call.isForward = isForward;
+    call.recomputes = recomputes;
+    call.recomputesLayer = layer == 0;
+    return call;
+  };
+  Program program;
+  program.mesh = {{"tp", 2}};
+  program.stages.resize(1);
+  program.stages[0].calls = {
+      of(kernel(5000), 0, true, false), of(kernel(1000), -1, true, false),
+      of(kernel(100), 0, true, false),  of(allReduce(100, {0}), 0, true, false),
+      of(kernel(200), 1, true, false),  of(kernel(100), 1, false, true),
+      of(kernel(300), 1, false, false), of(kernel(10), 0, false, true),
+      of(kernel(300), 0, false, false), of(kernel(20), 0, false, true),
+      of(kernel(300), 0, false, false)};
+  Cluster cluster = smallCluster(1);
+  double rest = 50 + 10 + 1 + 2 + 2 + 1 + 3 + 3 + 3;
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, rest + 0.1 + 0.2);
+  cluster.software.recomputesWhole = true;
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, rest + 1 + 2);
+  for (Call &call : program.stages[0].calls)
+    call.times = 3;
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3 * (rest + 1 + 2));
+}
+
 } // namespace

@@ -147,6 +147,10 @@ struct Software {
   /// the products that make or read their tensors: an all-gather beside what
   /// follows it, others beside what precedes them.
   std::set<std::string> slicedAxes;
+  /// A layer that recomputes everything runs all of its forward again, and one
+  /// that recomputes attention alone both of its products; Tessera repeats what
+  /// backward needs.
+  bool recomputesWhole = false;
   /// Sequences come in zigzag order, so that none is made.
   bool hasZigzagData = false;
   /// Of the time of a transfer, what computing beside it hides: kernels of

@@ -10,6 +10,7 @@
 #include "tessera/Dialect/Dist/State.h"
 #include "tessera/Options/PlanOptions.h"
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,11 +29,14 @@ enum class CallKind {
 
 struct Call {
   CallKind kind = CallKind::Kernel;
-  std::string op, name;    ///< "gemm", "h.3.mlp".
-  bool recomputes = false; ///< Forward work done again in backward.
-  bool isUpdate = false;   ///< Of the optimizer.
-  bool isLoss = false;     ///< A kernel of the loss, forward or backward.
-  bool isRouting = false;  ///< Chooses or moves rows of experts.
+  std::string op, name; ///< "gemm", "h.3.mlp".
+  bool isForward = false;
+  bool recomputes = false;      ///< Forward work done again in backward.
+  int64_t layer = -1;           ///< Its number; -1: of none.
+  bool recomputesLayer = false; ///< Its layer recomputes everything.
+  bool isUpdate = false;        ///< Of the optimizer.
+  bool isLoss = false;          ///< A kernel of the loss, forward or backward.
+  bool isRouting = false;       ///< Chooses or moves rows of experts.
   /// Of a gradient of attention: its layer recomputes what is cheap.
   bool scoresAgain = false;
   int64_t times = 1; ///< In a loop over micro-batches.
@@ -82,6 +86,9 @@ struct Program {
   /// The axis along which `stages` are numbered, by its place in the mesh; -1:
   /// all ranks run the only program.
   int64_t stageAxis = -1;
+  /// Axes whose ranks have parts of the residual stream: forward of a layer
+  /// scatters over them.
+  std::set<std::string> streamAxes;
   std::vector<StageProgram> stages;
   Precision precision = Precision::F32;
   bool isCuda = false;

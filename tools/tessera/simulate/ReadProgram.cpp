@@ -26,7 +26,10 @@ public:
     Call call;
     call.op = text("op");
     call.name = text("name");
+    call.isForward = text("phase") == "forward";
     call.recomputes = text("phase") == "recompute";
+    call.layer = modes.layerOf(call.name).value_or(-1);
+    call.recomputesLayer = modes.modeOf(call.name) == Recompute::Full;
     call.isUpdate = text("phase") == "optimizer";
     call.isRouting = call.op == "routed";
     call.times = number("times", 1);
@@ -217,6 +220,10 @@ static bool readCalls(Program &program, const LayerModes &modes,
                          "simulated: " +
                          entry.str() + "; compile the model again");
     addLoss(program.stages[stage], *call, *op);
+    if (call->layer >= 0 && call->isForward &&
+        call->collective == dist::Collective::ReduceScatter)
+      for (size_t axis : call->axes)
+        program.streamAxes.insert(program.mesh[axis].name);
     program.stages[stage].calls.push_back(std::move(*call));
   }
   return true;

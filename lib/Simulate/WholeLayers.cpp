@@ -1,0 +1,40 @@
+//===- WholeLayers.cpp - layers that are recomputed whole -----------------===//
+
+#include "lib/Simulate/WholeLayers.h"
+#include <set>
+
+using namespace tessera::simulate;
+
+WholeLayers::WholeLayers(const StageProgram &stage) : stage(stage) {
+  auto count = static_cast<int64_t>(stage.calls.size());
+  for (int64_t index = 0; index < count; ++index) {
+    const Call &call = stage.calls[index];
+    if (call.layer < 0 || !call.isForward)
+      continue;
+    CallRange &range = forward[call.layer];
+    if (range.end != index)
+      range.begin = index;
+    range.end = index + 1;
+  }
+}
+
+std::vector<CallRange> WholeLayers::inPlaceOf(CallRange calls) const {
+  std::vector<CallRange> ranges;
+  std::set<int64_t> repeated;
+  bool goesOn = false; // the last range is of calls that stay
+  for (int64_t index = calls.begin; index < calls.end; ++index) {
+    const Call &call = stage.calls[index];
+    auto layer = forward.find(call.layer);
+    if (call.recomputes && call.recomputesLayer && layer != forward.end()) {
+      if (repeated.insert(call.layer).second)
+        ranges.push_back(layer->second);
+      goesOn = false;
+    } else if (goesOn) {
+      ++ranges.back().end;
+    } else {
+      ranges.push_back({index, index + 1});
+      goesOn = true;
+    }
+  }
+  return ranges;
+}
