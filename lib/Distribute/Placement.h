@@ -65,8 +65,8 @@ struct ShardingPlan {
   /// Whether the value is a parameter split over `dp`, which is gathered before
   /// an op reads it.
   bool isGathered(mlir::Value value) const;
-  /// Finds the ops that make the residual stream, its branches, those whose
-  /// results only such ops read, element by element, and the tails of these.
+  /// Finds the ops that make the residual stream, its branches (ops whose
+  /// results only such ops read, element by element) and the tails of these.
   void findStream(mlir::Region &program);
   /// The resting type of a parameter that one pipeline stage alone uses.
   mlir::RankedTensorType atStage(mlir::BlockArgument parameter) const;
@@ -88,9 +88,9 @@ struct ShardingPlan {
                     llvm::StringRef axis) const;
 
 private:
-  /// Tails are the last ops of a branch that add a bias or drop elements: they
-  /// run with the sum that ends the branch, in one kernel, if they run on sums
-  /// that are not partial.
+  /// Tails are the last ops of a branch that read one activation, such as the
+  /// sum with a bias or a dropout. On a reduced value they become one kernel
+  /// with the sum that ends the branch.
   llvm::DenseSet<mlir::Operation *> stream, branches, tails;
 };
 

@@ -82,11 +82,15 @@ void ShapeRates::fitTrend() {
     trend = best;
 }
 
-const ShapeRates &ProductRates::of(bool transposesA, bool transposesB) const {
-  const ShapeRates &rates = transposesA == transposesB ? plain
-                            : transposesA              ? transposedA
-                                                       : transposedB;
-  return rates.points.empty() ? plain : rates;
+const ShapeRates &ProductRates::of(ProductForm form) const {
+  const ShapeRates &rates = forms[static_cast<size_t>(form)];
+  return rates.points.empty() ? forms[0] : rates;
+}
+
+const char *ProductRates::keyOf(ProductForm form) {
+  constexpr const char *keys[kProductForms] = {
+      "products", "products_transposed_a", "products_transposed_b"};
+  return keys[static_cast<size_t>(form)];
 }
 
 int64_t Cluster::threadsOf(int64_t ranks) const {

@@ -54,7 +54,7 @@ static double secondsOfStoredScores(const Call &call, const Program &program,
   double products = productsOf(call);
   double bytes = model.forwardBytes;
   if (call.kind == CallKind::AttentionGradient) {
-    if (call.scoresAgain) // and what becomes of them
+    if (call.scoresAgain) // the product of scores, and that of values
       products += cluster.software.recomputesWhole ? 2 : 1;
     bytes = model.backwardBytes + (call.scoresAgain ? model.forwardBytes : 0);
   }

@@ -30,8 +30,7 @@ static double secondsOfProduct(const Call &call, const MeasuredRates &rates) {
   double flops = 2;
   for (int64_t size : call.shape)
     flops *= static_cast<double>(size);
-  return flops /
-         rates.products.of(call.transposesA, call.transposesB).at(call.shape);
+  return flops / rates.products.of(call.form).at(call.shape);
 }
 
 static double secondsOfKernel(const Call &call, const MeasuredRates &rates) {

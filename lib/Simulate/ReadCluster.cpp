@@ -301,14 +301,13 @@ static Link readLink(TableReader &root, const char *name, bool isRequired) {
 
 static MeasuredRates readRates(TableReader &table) {
   MeasuredRates rates;
-  rates.products.plain = table.shapes("products");
-  rates.products.transposedA = table.shapes("products_transposed_a");
-  rates.products.transposedB = table.shapes("products_transposed_b");
-  for (ShapeRates *products :
-       {&rates.products.plain, &rates.products.transposedA,
-        &rates.products.transposedB})
-    if (!products->points.empty())
-      products->fitTrend();
+  for (size_t i = 0; i < kProductForms; ++i) {
+    auto form = static_cast<ProductForm>(i);
+    ShapeRates &products = rates.products[form];
+    products = table.shapes(ProductRates::keyOf(form));
+    if (!products.points.empty())
+      products.fitTrend();
+  }
   rates.attention = table.shapes("attention");
   rates.attentionGradient = table.shapes("attention_gradient");
   rates.hiddenKeys = table.number("hidden_keys", 0, 0);

@@ -81,10 +81,11 @@ static std::string nodesText(const Cluster &cluster) {
 //===----------------------------------------------------------------------===//
 
 static std::string ratesText(const MeasuredRates &rates) {
-  return lines("products", rates.products.plain) +
-         lines("products_transposed_a", rates.products.transposedA) +
-         lines("products_transposed_b", rates.products.transposedB) +
-         lines("attention", rates.attention) +
+  std::string products;
+  for (size_t i = 0; i < kProductForms; ++i)
+    products += lines(ProductRates::keyOf(static_cast<ProductForm>(i)),
+                      rates.products.forms[i]);
+  return products + lines("attention", rates.attention) +
          lines("attention_gradient", rates.attentionGradient) +
          line("hidden_keys", rates.hiddenKeys) +
          lines("expert_products", rates.expertProducts) +

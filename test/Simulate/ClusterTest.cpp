@@ -244,13 +244,13 @@ TEST(ClusterTest, WritesWhatItReads) {
   EXPECT_EQ(read.coresPerNode, 4);
   EXPECT_EQ(read.node.exchangeEfficiency, 1.5);
   const MeasuredRates &rates = read.byThreads.at(1).measured.at(Precision::F32);
-  ASSERT_EQ(rates.products.plain.points.size(), 1u);
-  EXPECT_EQ(rates.products.plain.points[0].rate, 5e10);
-  EXPECT_EQ(rates.products.plain.points[0].shape[2], 32);
-  EXPECT_TRUE(rates.products.plain.trend);
-  ASSERT_EQ(rates.products.transposedA.points.size(), 1u);
-  EXPECT_EQ(rates.products.transposedA.points[0].rate, 4e10);
-  EXPECT_TRUE(rates.products.transposedB.points.empty());
+  ASSERT_EQ(rates.products.of(ProductForm::Plain).points.size(), 1u);
+  EXPECT_EQ(rates.products.of(ProductForm::Plain).points[0].rate, 5e10);
+  EXPECT_EQ(rates.products.of(ProductForm::Plain).points[0].shape[2], 32);
+  EXPECT_TRUE(rates.products.of(ProductForm::Plain).trend);
+  ASSERT_EQ(rates.products.of(ProductForm::TransposedA).points.size(), 1u);
+  EXPECT_EQ(rates.products.of(ProductForm::TransposedA).points[0].rate, 4e10);
+  EXPECT_TRUE(rates.products.forms[2].points.empty());
   EXPECT_EQ(rates.kernels.at(1), 1e10);
 }
 

@@ -257,17 +257,15 @@ TEST(CostsTest, TrendHasNoTermBelowZero) {
 TEST(CostsTest, ProductsOfTransposedOperandsHaveTheirOwnRates) {
   Cluster cluster = smallCluster();
   ProductRates &rates = cluster.device.measured[Precision::F32].products;
-  rates.plain.points = {{{5, 6, 7}, 210}};
-  rates.transposedA.points = {{{5, 6, 7}, 105}};
+  rates[ProductForm::Plain].points = {{{5, 6, 7}, 210}};
+  rates[ProductForm::TransposedA].points = {{{5, 6, 7}, 105}};
   Call call = product(5, 6, 7);
   EXPECT_NEAR(secondsOn(cluster, call), 2, 1e-9);
-  call.transposesA = true;
+  call.form = ProductForm::TransposedA;
   EXPECT_NEAR(secondsOn(cluster, call), 4, 1e-9);
-  call.transposesB = true; // of both nothing is known, nor of b alone
+  call.form = ProductForm::TransposedB; // of which nothing is known
   EXPECT_NEAR(secondsOn(cluster, call), 2, 1e-9);
-  call.transposesA = false;
-  EXPECT_NEAR(secondsOn(cluster, call), 2, 1e-9);
-  rates.transposedB.points = {{{5, 6, 7}, 420}};
+  rates[ProductForm::TransposedB].points = {{{5, 6, 7}, 420}};
   EXPECT_NEAR(secondsOn(cluster, call), 1, 1e-9);
 }
 
@@ -275,7 +273,7 @@ TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   Cluster cluster = smallCluster();
   cluster.device.launch = 0.5;
   MeasuredRates &rates = cluster.device.measured[Precision::F32];
-  rates.products.plain.points = {{{5, 6, 7}, 210}};
+  rates.products[ProductForm::Plain].points = {{{5, 6, 7}, 210}};
   rates.attention.points = {{{8, 4, 2}, 10}};
   rates.attentionGradient.points = {{{8, 4, 2}, 5}};
   rates.expertProducts.points = {{{5, 6, 7}, 84}};

@@ -8,6 +8,7 @@
 #define TESSERA_SIMULATE_CLUSTER_H
 
 #include "tessera/Options/PlanOptions.h"
+#include "tessera/Simulate/Program.h"
 #include "llvm/Support/Error.h"
 #include <array>
 #include <map>
@@ -54,10 +55,16 @@ struct ShapeRates {
 /// Measured rates of products: how fast a library packs an operand depends on
 /// whether it is stored transposed.
 struct ProductRates {
-  ShapeRates plain, transposedA, transposedB;
-  /// Flops per second by m, n, k; those of `plain` where nothing else was
-  /// measured.
-  const ShapeRates &of(bool transposesA, bool transposesB) const;
+  /// By form: flops per second by m, n, k.
+  std::array<ShapeRates, kProductForms> forms;
+
+  ShapeRates &operator[](ProductForm form) {
+    return forms[static_cast<size_t>(form)];
+  }
+  /// Those of plain products where nothing else was measured.
+  const ShapeRates &of(ProductForm form) const;
+  /// "products_transposed_a", as files of clusters have it.
+  static const char *keyOf(ProductForm form);
 };
 
 /// Matrix products of one precision. The tiles of a product are dealt to the

@@ -27,6 +27,10 @@ enum class CallKind {
   Wait, ///< For a call that was started earlier.
 };
 
+/// Which operand of a matrix product is stored transposed; both are as none.
+enum class ProductForm { Plain, TransposedA, TransposedB };
+constexpr size_t kProductForms = 3;
+
 struct Call {
   CallKind kind = CallKind::Kernel;
   std::string op, name; ///< "gemm", "h.3.mlp".
@@ -46,7 +50,7 @@ struct Call {
   /// Of a product: m, n, k. Of attention: queries of all heads and sequences,
   /// keys of each, size of a head.
   std::array<int64_t, 3> shape = {0, 0, 0};
-  bool transposesA = false, transposesB = false; ///< Of a product.
+  ProductForm form = ProductForm::Plain; ///< Of a product.
   /// Of the products of experts' rows, one for each: how many. 0: of a product
   /// that is none of these.
   int64_t experts = 0;

@@ -105,7 +105,8 @@ public:
   MeasuredRates rates() const;
 
 private:
-  ShapeFit plain, transposedA, transposedB, expertProducts;
+  std::array<ShapeFit, kProductForms> products; ///< By form.
+  ShapeFit expertProducts;
   AttentionFit attention;
   CurveFit kernels, updates, routing;
   std::vector<MeasuredCall> withFunctions;
@@ -169,10 +170,8 @@ void RatesFit::add(const MeasuredCall &measured) {
   case CallKind::Product:
     if (call.experts > 0)
       return expertProducts.add(call, call.flops, seconds);
-    return (call.transposesA == call.transposesB ? plain
-            : call.transposesA                   ? transposedA
-                                                 : transposedB)
-        .add(call, productFlops(call), seconds);
+    return products[static_cast<size_t>(call.form)].add(
+        call, productFlops(call), seconds);
   case CallKind::Attention:
   case CallKind::AttentionGradient:
     return attention.add(measured);
@@ -190,7 +189,8 @@ void RatesFit::add(const MeasuredCall &measured) {
 
 MeasuredRates RatesFit::rates() const {
   MeasuredRates rates;
-  rates.products = {plain.rates(), transposedA.rates(), transposedB.rates()};
+  for (auto [fit, form] : llvm::zip(products, rates.products.forms))
+    form = fit.rates();
   attention.fit(rates);
   rates.expertProducts = expertProducts.rates();
   rates.kernels = kernels.curve();
@@ -224,8 +224,9 @@ tessera::fitDevices(const std::vector<MeasuredProgram> &programs) {
     device.launch = sums.seconds / sums.count;
     MeasuredRates rates = fit.rates();
     double peak = 0;
-    for (const ShapeRates::Point &point : rates.products.plain.points)
-      peak = std::max(peak, point.rate);
+    for (const ShapeRates &form : rates.products.forms)
+      for (const ShapeRates::Point &point : form.points)
+        peak = std::max(peak, point.rate);
     device.products[precision].peak = peak;
     device.measured[precision] = std::move(rates);
   }

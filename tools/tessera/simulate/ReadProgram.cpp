@@ -11,6 +11,7 @@ using namespace llvm;
 using namespace tessera;
 using simulate::Call;
 using simulate::CallKind;
+using simulate::ProductForm;
 using simulate::Program;
 
 namespace {
@@ -37,8 +38,10 @@ public:
     call.bytes = static_cast<double>(number("bytes", 0));
     call.elements = static_cast<double>(number("elements", 0));
     call.functions = static_cast<double>(number("functions", 0));
-    call.transposesA = text("transposed").find('a') != std::string::npos;
-    call.transposesB = text("transposed").find('b') != std::string::npos;
+    call.form = StringSwitch<ProductForm>(text("transposed"))
+                    .Case("a", ProductForm::TransposedA)
+                    .Case("b", ProductForm::TransposedB)
+                    .Default(ProductForm::Plain);
     call.experts = number("experts", 0);
     call.wait = number("wait", 0);
     call.peer = number("peer", 0);
