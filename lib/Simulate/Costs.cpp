@@ -18,29 +18,49 @@ static double secondsOfBytes(double bytes, const Device &device) {
   return bytes / (device.memoryBandwidth * device.memoryEfficiency);
 }
 
-/// `count` products of m x k and k x n.
+/// `count` products of m x k and k x n, whose units write and read
+/// `resultBytes` when they have multiplied. Libraries cut k into up to
+/// `kMostCuts` parts if there are few tiles; partial results are written, and
+/// read again to be added up.
 static double secondsOfProduct(double m, double n, double k, double count,
-                               const Program &program, const Device &device) {
+                               double resultBytes, const Program &program,
+                               const Device &device) {
+  constexpr int kMostCuts = 16;
   const ProductRate &rate = device.products.at(program.precision);
-  double computed = std::numeric_limits<double>::infinity(); // elements
-  for (const Tile &tile : rate.tiles) {
-    double tiles =
-        std::ceil(m / tile.rows) * std::ceil(n / tile.columns) * count;
-    double waves = std::ceil(tiles / rate.units);
-    computed =
-        std::min(computed, waves * rate.units * tile.rows * tile.columns);
-  }
-  double computing =
-      2 * computed * (k + rate.half) / (rate.peak * rate.efficiency);
-  double moving = secondsOfBytes((m * k + k * n + m * n) * count *
-                                     elementBytes(program.precision),
-                                 device);
-  return std::max(computing, moving);
+  double element = elementBytes(program.precision);
+  double computing = std::numeric_limits<double>::infinity();
+  for (const Tile &tile : rate.tiles)
+    for (int cuts = 1; cuts == 1 || (cuts <= kMostCuts && cuts <= k); ++cuts) {
+      double tiles =
+          std::ceil(m / tile.rows) * std::ceil(n / tile.columns) * count * cuts;
+      double waves = std::ceil(tiles / rate.units);
+      double elements = waves * rate.units * tile.rows * tile.columns / cuts;
+      double parts = cuts > 1 ? 2 * cuts * m * n * count : 0;
+      computing = std::min(
+          computing, 2 * elements * k / (rate.peak * rate.efficiency) +
+                         secondsOfBytes(parts * std::max(element, 4.), device));
+    }
+  double moving = secondsOfBytes((m * k + k * n) * count * element, device);
+  return std::max(computing, moving) + secondsOfBytes(resultBytes, device);
 }
 
-/// Products of scores and of values, and in backward their gradients.
-static double productsOf(const Call &call) {
-  return call.kind == CallKind::Attention ? 2 : 4;
+static double secondsOfProduct(const Call &call, const Program &program,
+                               const Cluster &cluster) {
+  auto [m, n, k] = call.shape;
+  double count = static_cast<double>(std::max<int64_t>(call.experts, 1));
+  double results = static_cast<double>(m) * static_cast<double>(n) * count;
+  const Software &software = cluster.software;
+  // The gradient of a weight is a sum over rows of what forward has read.
+  bool isSum = !call.isForward && call.form == ProductForm::TransposedA;
+  double bytes = call.resultBytes > 0
+                     ? call.resultBytes
+                     : results * elementBytes(program.precision);
+  if (double given = isSum ? software.gradientSumBytes : software.resultBytes;
+      given > 0)
+    bytes = results * given;
+  return secondsOfProduct(static_cast<double>(m), static_cast<double>(n),
+                          static_cast<double>(k), count, bytes, program,
+                          cluster.device);
 }
 
 /// With all scores in memory, as before FlashAttention. Selective
@@ -51,15 +71,24 @@ static double secondsOfStoredScores(const Call &call, const Program &program,
   double queries = static_cast<double>(call.shape[0]);
   double keys = static_cast<double>(call.shape[1]);
   double size = static_cast<double>(call.shape[2]);
-  double products = productsOf(call);
-  double bytes = model.forwardBytes;
+  // Products that make scores or their gradients, and those that read them.
+  double making = 1, reading = 1, bytes = model.forwardBytes;
   if (call.kind == CallKind::AttentionGradient) {
-    if (call.scoresAgain) // the product of scores, and that of values
-      products += cluster.software.recomputesWhole ? 2 : 1;
-    bytes = model.backwardBytes + (call.scoresAgain ? model.forwardBytes : 0);
+    reading = 3;
+    bytes = model.backwardBytes;
+    if (call.scoresAgain) {
+      ++making;
+      reading += cluster.software.recomputesWhole ? 1 : 0; // that of values
+      bytes += model.forwardBytes;
+    }
   }
   // One product for each head and sequence, of as many queries as keys.
-  return secondsOfProduct(keys, keys, size, products * queries / keys, program,
+  double count = queries / keys, element = elementBytes(program.precision);
+  return secondsOfProduct(keys, keys, size, making * count,
+                          making * queries * keys * element, program,
+                          cluster.device) +
+         secondsOfProduct(keys, size, keys, reading * count,
+                          reading * queries * size * element, program,
                           cluster.device) +
          secondsOfBytes(bytes * queries * keys, cluster.device);
 }
@@ -69,8 +98,11 @@ static double secondsOfAttention(const Call &call, const Program &program,
   if (!cluster.attention.isFused)
     return secondsOfStoredScores(call, program, cluster);
   const ProductRate &rate = cluster.device.products.at(program.precision);
+  double efficiency = call.kind == CallKind::Attention
+                          ? cluster.attention.efficiency
+                          : cluster.attention.gradientEfficiency;
   return call.flops * program.causalImbalance /
-         (rate.peak * rate.efficiency * cluster.attention.efficiency);
+         (rate.peak * rate.efficiency * efficiency);
 }
 
 static int64_t sizeOfAxis(const Program &program, llvm::StringRef name) {
@@ -138,13 +170,7 @@ double tessera::simulate::secondsOf(const Call &call, const Program &program,
                                                      cluster.software),
                           device);
   case CallKind::Product:
-    return device.launch +
-           secondsOfProduct(
-               static_cast<double>(call.shape[0]),
-               static_cast<double>(call.shape[1]),
-               static_cast<double>(call.shape[2]),
-               static_cast<double>(std::max<int64_t>(call.experts, 1)), program,
-               device);
+    return device.launch + secondsOfProduct(call, program, cluster);
   case CallKind::Attention:
   case CallKind::AttentionGradient:
     return device.launch + secondsOfAttention(call, program, cluster);

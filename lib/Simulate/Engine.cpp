@@ -139,7 +139,11 @@ private:
   size_t queueOf(Stage &stage, const Call &call);
   int64_t microBatchOf(const Stage &stage) const;
   bool blocks(const Call &call) const;
+  bool isCollectiveOver(const std::set<std::string> &axes,
+                        const Call &call) const;
   bool isOverlapped(const Call &call) const;
+  bool isDeferred(const Call &call) const;
+  size_t begin(int64_t number, int64_t call, int64_t microBatch, double ready);
   int64_t slicesOf(const Call &call) const;
   double endOfWait(const Stage &stage, const Call &call) const;
   void drain(int64_t number, size_t queue);
@@ -264,13 +268,23 @@ size_t Engine::queueOf(Stage &stage, const Call &call) {
   return found->second;
 }
 
-/// Whether the software runs a collective beside all other work.
-bool Engine::isOverlapped(const Call &call) const {
+bool Engine::isCollectiveOver(const std::set<std::string> &axes,
+                              const Call &call) const {
   return call.kind == CallKind::Collective &&
          llvm::all_of(call.axes, [&](size_t axis) {
-           return cluster.software.overlappedAxes.count(
-               program.mesh[axis].name);
+           return axes.count(program.mesh[axis].name);
          });
+}
+
+/// Whether the software runs a collective beside all other work.
+bool Engine::isOverlapped(const Call &call) const {
+  return isCollectiveOver(cluster.software.overlappedAxes, call);
+}
+
+/// Whether the software begins a collective where Tessera waits for it.
+bool Engine::isDeferred(const Call &call) const {
+  return call.wait != 0 && stages.size() > 1 &&
+         isCollectiveOver(cluster.software.deferredAxes, call);
 }
 
 /// Whether the program waits where the call stands.
@@ -466,20 +480,31 @@ void Engine::waitUntil(int64_t number, double end, const Call &call) {
   stage.now = end;
 }
 
+/// Queues a transfer; its number.
+size_t Engine::begin(int64_t number, int64_t call, int64_t microBatch,
+                     double ready) {
+  Stage &stage = stages[number];
+  size_t queue = queueOf(stage, stage.program->calls[call]);
+  size_t index = stage.transfers.size();
+  stage.transfers.push_back({call, microBatch, ready, -1});
+  bool isHead = stage.queues[queue].waiting.empty();
+  stage.queues[queue].waiting.push_back(index);
+  if (isHead)
+    drain(number, queue);
+  return index;
+}
+
 /// False: it cannot end yet.
 bool Engine::runTransfer(int64_t number, const Call &call) {
   Stage &stage = stages[number];
+  if (isDeferred(call))
+    return true;
   if (!stage.awaited) {
-    size_t queue = queueOf(stage, call), index = stage.transfers.size();
     int64_t microBatch = microBatchOf(stage);
     bool followsSlices =
         slicesOf(call) > 1 && call.collective != dist::Collective::AllGather;
     double ready = followsSlices ? stage.workBegin : stage.now;
-    stage.transfers.push_back({stage.at.call, microBatch, ready, -1});
-    bool isHead = stage.queues[queue].waiting.empty();
-    stage.queues[queue].waiting.push_back(index);
-    if (isHead)
-      drain(number, queue);
+    size_t index = begin(number, stage.at.call, microBatch, ready);
     if (!blocks(call)) {
       stage.pending[{stage.at.call, microBatch}] = index;
       return true;
@@ -498,18 +523,25 @@ bool Engine::runTransfer(int64_t number, const Call &call) {
 bool Engine::runWait(int64_t number) {
   Stage &stage = stages[number];
   int64_t microBatch = microBatchOf(stage);
+  std::vector<std::pair<int64_t, int64_t>> awaited;
   for (int64_t start : stage.starts[stage.at.call]) {
-    auto found = stage.pending.find({start, microBatch});
-    if (found == stage.pending.end() ||
-        isOverlapped(stage.program->calls[start]))
+    std::pair<int64_t, int64_t> key = {start, microBatch};
+    const Call &call = stage.program->calls[start];
+    if (isDeferred(call) && !stage.pending.count(key))
+      stage.pending[key] = begin(number, start, microBatch, stage.now);
+    auto found = stage.pending.find(key);
+    if (found == stage.pending.end() || isOverlapped(call))
       continue;
-    double end = stage.transfers[found->second].end;
-    if (end < 0)
+    if (stage.transfers[found->second].end < 0)
       return false;
-    double seconds = stage.seconds[start] * (1 - cluster.software.hidden);
+    awaited.push_back(key);
+  }
+  for (std::pair<int64_t, int64_t> key : awaited) {
+    double end = stage.transfers[stage.pending[key]].end;
+    double seconds = stage.seconds[key.first] * (1 - cluster.software.hidden);
     waitUntil(number, std::max(end, stage.now + seconds),
-              stage.program->calls[start]);
-    stage.pending.erase(found);
+              stage.program->calls[key.first]);
+    stage.pending.erase(key);
   }
   return true;
 }

@@ -108,9 +108,9 @@ public:
     return find(key, false) ? positive(key) : 0;
   }
   /// Above 0 and at most 1.
-  double share(const std::string &key) {
+  double share(const std::string &key, double otherwise = 1) {
     bool isGiven = find(key, false) != nullptr;
-    double value = isGiven ? positive(key) : 1;
+    double value = isGiven ? positive(key) : otherwise;
     if (value > 1)
       problem.note(table->get(key)->source(),
                    "'" + key + "'" + in() +
@@ -261,7 +261,6 @@ static ProductRate readProducts(TableReader &table) {
   ProductRate rate;
   rate.peak = table.positive("peak");
   rate.efficiency = table.share("efficiency");
-  rate.half = table.number("half", 0, 0);
   rate.units = table.number("units", 1, 1);
   std::vector<std::pair<double, double>> tiles = table.pairs("tiles", false);
   if (!tiles.empty())
@@ -361,6 +360,8 @@ static AttentionModel readAttention(TableReader &root) {
   TableReader table = root.sub("attention", false);
   model.isFused = table.word("scores", "fused", {"fused", "stored"}) == "fused";
   model.efficiency = table.share("efficiency");
+  model.gradientEfficiency =
+      table.share("gradient_efficiency", model.efficiency);
   model.forwardBytes = table.number("forward_bytes_per_score", 0, 0);
   model.backwardBytes = table.number("backward_bytes_per_score", 0, 0);
   return model;
@@ -393,6 +394,8 @@ static Software readSoftware(TableReader &root) {
     software.blockingAxes.insert(axis);
   for (const std::string &axis : table.words("overlapped_axes", axes))
     software.overlappedAxes.insert(axis);
+  for (const std::string &axis : table.words("deferred_axes", axes))
+    software.deferredAxes.insert(axis);
   for (const std::string &axis : table.words("sliced_axes", axes))
     software.slicedAxes.insert(axis);
   software.recomputesWhole = table.word("recomputation", "as needed",
@@ -405,6 +408,8 @@ static Software readSoftware(TableReader &root) {
   for (const std::string &axis : axes)
     if (double given = bytes.positiveOrNone(axis); given > 0)
       software.elementBytes[axis] = given;
+  software.resultBytes = table.positiveOrNone("result_bytes");
+  software.gradientSumBytes = table.positiveOrNone("gradient_sum_bytes");
   software.logitBytes = table.positiveOrNone("logit_bytes");
   software.updateScale = table.positive("update_scale", false);
   software.memory = readKeptBytes(table);

@@ -128,8 +128,7 @@ static std::string productsText(Precision precision, const ProductRate &rate) {
   return std::string("\n[device.products.") + nameOf(precision) + "]\n" +
          line("peak", rate.peak, exact) +
          line("efficiency", rate.efficiency, exact) +
-         line("half", rate.half, exact) + line("units", rate.units, exact) +
-         "tiles = [" + tiles + "]\n";
+         line("units", rate.units, exact) + "tiles = [" + tiles + "]\n";
 }
 
 static std::string deviceText(const Device &device) {
@@ -147,6 +146,8 @@ static std::string attentionText(const AttentionModel &model) {
   return std::string("\n[attention]\nscores = ") +
          (model.isFused ? "\"fused\"\n" : "\"stored\"\n") +
          line("efficiency", model.efficiency, exact) +
+         lineUnless(model.efficiency, "gradient_efficiency",
+                    model.gradientEfficiency) +
          lineUnless(0, "forward_bytes_per_score", model.forwardBytes) +
          lineUnless(0, "backward_bytes_per_score", model.backwardBytes);
 }
@@ -182,8 +183,11 @@ static std::string softwareText(const Software &software) {
                  quoted(software.scattersMessagesOver) + "\n") +
       axesLine("blocking_axes", software.blockingAxes) +
       axesLine("overlapped_axes", software.overlappedAxes) +
+      axesLine("deferred_axes", software.deferredAxes) +
       axesLine("sliced_axes", software.slicedAxes) +
       lineUnless(1, "hidden", software.hidden) +
+      lineUnless(0, "result_bytes", software.resultBytes) +
+      lineUnless(0, "gradient_sum_bytes", software.gradientSumBytes) +
       lineUnless(0, "logit_bytes", software.logitBytes) +
       lineUnless(1, "update_scale", software.updateScale);
   std::string bytes;

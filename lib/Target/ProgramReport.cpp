@@ -160,6 +160,20 @@ static SmallVector<int64_t, 3> shapeOf(Operation *op) {
       .Default([](Operation *) { return SmallVector<int64_t, 3>(); });
 }
 
+/// CallRecord::resultBytes. A sum of an operand reads all of it once more.
+static int64_t resultBytesOf(Operation *op) {
+  auto gemm = dyn_cast<rt::GemmOp>(op);
+  if (!gemm)
+    return 0;
+  int64_t bytes = bytesOfAll(gemm->getResults());
+  for (Value read : {gemm.getAccumulator(), gemm.getGeluInput()})
+    bytes += read ? rt::bytesOf(read) : 0;
+  if (auto sums = gemm.getSumsOf())
+    bytes +=
+        rt::bytesOf(*sums == rt::GemmOperand::A ? gemm.getA() : gemm.getB());
+  return bytes;
+}
+
 static StringRef transposedOf(Operation *op) {
   auto gemm = dyn_cast<rt::GemmOp>(op);
   if (!gemm)
@@ -188,6 +202,7 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows,
   record.times = timesOf(op);
   record.flops = flopsOf(op);
   record.shape = shapeOf(op);
+  record.resultBytes = resultBytesOf(op);
   record.transposed = transposedOf(op);
   if (auto routed = dyn_cast<rt::RoutedOp>(op); routed && record.flops > 0)
     record.experts = cast<RankedTensorType>(routed.getInputs().back().getType())

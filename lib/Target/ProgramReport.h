@@ -30,6 +30,9 @@ struct CallRecord {
   /// Of a matrix product: m, n, k. Of attention: queries of all heads and
   /// sequences, keys of each, size of a head. Of no other call.
   llvm::SmallVector<int64_t, 3> shape;
+  /// Of a matrix product: bytes of results, of what it adds to, and of what its
+  /// epilogue reads.
+  int64_t resultBytes = 0;
   /// Operands of a matrix product that are stored transposed: "a", "b", "ab".
   llvm::StringRef transposed;
   int64_t experts = 0; ///< With a product of such a shape each; 0: no experts.

@@ -32,6 +32,8 @@ static void writeOp(json::OStream &out, const CallRecord &call,
   out.attribute("phase", nn::stringifyPhase(call.phase));
   if (!call.axes.empty())
     out.attribute("reason", call.reason);
+  if (call.resultBytes != 0)
+    out.attribute("result_bytes", call.resultBytes);
   if (!call.shape.empty())
     out.attribute("shape", json::Array(call.shape));
   if (stage)

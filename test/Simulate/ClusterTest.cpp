@@ -32,6 +32,8 @@ overlapped_axes = ["pp"]
 zigzag = "in the data"
 recomputation = "whole"
 element_bytes = { tp = 2 }
+result_bytes = 3
+gradient_sum_bytes = 8
 logit_bytes = 52
 update_scale = 2
 )";
@@ -79,12 +81,16 @@ TEST(ClusterTest, ReadsWhatIsThere) {
   EXPECT_EQ(cluster.software.overlappedAxes.count("pp"), 1u);
   EXPECT_TRUE(cluster.software.hasZigzagData);
   EXPECT_TRUE(cluster.software.recomputesWhole);
-  for (const char *key : {"tp = 2", "logit_bytes = 52", "update_scale = 2"}) {
+  for (const char *key :
+       {"tp = 2", "result_bytes = 3", "gradient_sum_bytes = 8",
+        "logit_bytes = 52", "update_scale = 2"}) {
     std::string none =
         std::string(key).substr(0, std::string(key).find('=') + 1);
     std::string error = errorOf(with(key, none + " 0"));
     EXPECT_NE(error.find("must be above 0"), std::string::npos) << error;
   }
+  EXPECT_EQ(cluster.software.resultBytes, 3);
+  EXPECT_EQ(cluster.software.gradientSumBytes, 8);
   EXPECT_EQ(cluster.software.logitBytes, 52);
   EXPECT_EQ(cluster.software.updateScale, 2);
   EXPECT_TRUE(cluster.attention.isFused);
@@ -115,12 +121,12 @@ TEST(ClusterTest, SaysWhatSoftwareKeeps) {
   EXPECT_EQ(cluster.software.memory->optimizer, 12);
   EXPECT_EQ(cluster.software.memory->activation, 2);
   EXPECT_EQ(cluster.software.memory->mask, 1);
-  EXPECT_EQ(errorOf(facts), "25:1: 'software.memory.mask_bytes' is missing");
+  EXPECT_EQ(errorOf(facts), "27:1: 'software.memory.mask_bytes' is missing");
   EXPECT_EQ(errorOf(facts + "mask_bytes = -1\n"),
-            "30:14: 'mask_bytes' in [software.memory] must be a number of at "
+            "32:14: 'mask_bytes' in [software.memory] must be a number of at "
             "least 0");
   EXPECT_EQ(errorOf(facts + "mask_bytes = 1\nmasks = 1\n"),
-            "31:1: unknown key 'masks' in [software.memory]; it may have "
+            "33:1: unknown key 'masks' in [software.memory]; it may have "
             "'activation_bytes', 'gradient_bytes', 'mask_bytes', "
             "'optimizer_bytes', 'weight_bytes'");
 }
@@ -139,7 +145,7 @@ TEST(ClusterTest, EveryFileOfTheRepositoryIsRight) {
 TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
   EXPECT_EQ(errorOf(with("efficiency = 0.5", "eficiency = 0.5")),
             "9:1: unknown key 'eficiency' in [device.products.bf16]; it may "
-            "have 'efficiency', 'half', 'peak', 'tiles', 'units'");
+            "have 'efficiency', 'peak', 'tiles', 'units'");
   EXPECT_EQ(errorOf(with("efficiency = 0.5", "efficiency = 1.5")),
             "9:14: 'efficiency' in [device.products.bf16] is a share of the "
             "peak; it must be at most 1");
@@ -271,7 +277,6 @@ void expectSame(const Cluster &found, const Cluster &wanted) {
     const ProductRate &other = found.device.products.at(precision);
     EXPECT_EQ(other.peak, rate.peak);
     EXPECT_EQ(other.efficiency, rate.efficiency);
-    EXPECT_EQ(other.half, rate.half);
     EXPECT_EQ(other.units, rate.units);
     ASSERT_EQ(other.tiles.size(), rate.tiles.size());
     for (size_t i = 0; i < rate.tiles.size(); ++i) {
@@ -281,6 +286,8 @@ void expectSame(const Cluster &found, const Cluster &wanted) {
   }
   EXPECT_EQ(found.attention.isFused, wanted.attention.isFused);
   EXPECT_EQ(found.attention.efficiency, wanted.attention.efficiency);
+  EXPECT_EQ(found.attention.gradientEfficiency,
+            wanted.attention.gradientEfficiency);
   EXPECT_EQ(found.attention.forwardBytes, wanted.attention.forwardBytes);
   EXPECT_EQ(found.attention.backwardBytes, wanted.attention.backwardBytes);
 }
@@ -298,11 +305,14 @@ void expectSame(const Software &found, const Software &wanted) {
   EXPECT_EQ(found.buffersMessages, wanted.buffersMessages);
   EXPECT_EQ(found.blockingAxes, wanted.blockingAxes);
   EXPECT_EQ(found.overlappedAxes, wanted.overlappedAxes);
+  EXPECT_EQ(found.deferredAxes, wanted.deferredAxes);
   EXPECT_EQ(found.slicedAxes, wanted.slicedAxes);
   EXPECT_EQ(found.hasZigzagData, wanted.hasZigzagData);
   EXPECT_EQ(found.recomputesWhole, wanted.recomputesWhole);
   EXPECT_EQ(found.hidden, wanted.hidden);
   EXPECT_EQ(found.elementBytes, wanted.elementBytes);
+  EXPECT_EQ(found.resultBytes, wanted.resultBytes);
+  EXPECT_EQ(found.gradientSumBytes, wanted.gradientSumBytes);
   EXPECT_EQ(found.logitBytes, wanted.logitBytes);
   EXPECT_EQ(found.updateScale, wanted.updateScale);
   EXPECT_EQ(found.scattersMessagesOver, wanted.scattersMessagesOver);

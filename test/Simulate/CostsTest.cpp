@@ -39,11 +39,47 @@ TEST(CostsTest, KernelsMoveBytes) {
 
 TEST(CostsTest, ProductsTakeTheirFlopsOrTheirBytes) {
   Cluster cluster = smallCluster();
-  // 2 * 5 * 6 * 7 flops at 10 per second.
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 42);
-  cluster.device.products[Precision::F32].peak = 1e6;
-  // (35 + 42 + 30) elements of 4 bytes at 100 bytes per second.
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 4.28);
+  // 2 * 5 * 6 * 7 flops at 10 per second, and 30 elements of 4 bytes at 100
+  // bytes per second.
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 42 + 1.2);
+  cluster.device.products[Precision::F32].peak = 1e9;
+  // 35 + 42 elements are read.
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 3.08 + 1.2);
+}
+
+TEST(CostsTest, ProductsTakeWhatTheirResultsMove) {
+  Cluster cluster = smallCluster();
+  Call call = product(5, 6, 7);
+  call.resultBytes = 300; // added to what is there
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 3);
+  cluster.software.gradientSumBytes = 50; // of gradients of weights alone
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 3);
+  call.form = ProductForm::TransposedA;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 30 * 50 / 100.);
+  call.isForward = true;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 3);
+  cluster.software.resultBytes = 2;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 30 * 2 / 100.);
+  call.experts = 3;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 3 * (42 + 30 * 2 / 100.));
+}
+
+TEST(CostsTest, FewTilesAreCutAlongK) {
+  Cluster cluster = smallCluster();
+  ProductRate &rate = cluster.device.products[Precision::F32];
+  rate.units = 4;
+  rate.tiles = {{2, 3}};
+  cluster.device.memoryBandwidth = 1e12;
+  auto near = [&](const Call &call, double seconds) {
+    EXPECT_NEAR(secondsOn(cluster, call), seconds, 1e-6);
+  };
+  near(product(2, 3, 8), 2 * 2 * 3 * 8 / 10.); // 4 cuts, 1 tile
+  near(product(6, 3, 8), 2 * 6 * 3 * 8 / 10.); // 4 cuts, 3 tiles, 3 waves
+  near(product(2, 3, 2), 4 * 2 * 3 * 2 / 10.); // no more cuts than k
+  near(product(2, 3, 1), 4 * 2 * 2 * 3 / 10.);
+  // 4 parts of 6 elements are written and read.
+  cluster.device.memoryBandwidth = 100;
+  near(product(2, 3, 800), 960 + 4 * 6 * 8 / 100. + 6 * 4 / 100.);
 }
 
 TEST(CostsTest, TheLastWaveOfTilesMayBeEmpty) {
@@ -51,20 +87,19 @@ TEST(CostsTest, TheLastWaveOfTilesMayBeEmpty) {
   ProductRate &rate = cluster.device.products[Precision::F32];
   rate.units = 4;
   rate.tiles = {{2, 3}};
-  double full = secondsOn(cluster, product(4, 6, 50)); // 4 tiles
-  EXPECT_DOUBLE_EQ(full, 2 * 4 * 6 * 50 / 10.);
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(3, 5, 50)), full);
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 50)), 2 * full);
+  cluster.device.memoryBandwidth = 1e30; // the multiplications alone
+  // With k of 1, which cannot be cut.
+  double full = secondsOn(cluster, product(4, 6, 1)); // 4 tiles
+  EXPECT_DOUBLE_EQ(full, 2 * 4 * 6 / 10.);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(3, 5, 1)), full);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 1)), 2 * full);
   rate.tiles.push_back({5, 1}); // 6 tiles in 2 waves of 4 * 5 elements
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 50)),
-                   2 * 2 * 4 * 5 * 50 / 10.);
-  rate.half = 50;
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(4, 6, 50)), 2 * full);
-  rate.half = 0;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 1)), 2 * 2 * 4 * 5 / 10.);
   rate.tiles = {{2, 3}};
-  Call experts = product(2, 6, 50); // 3 times 2 tiles in 2 waves of 4
+  Call experts = product(2, 6, 1); // 3 times 2 tiles in 2 waves of 4
   experts.experts = 3;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, experts), 2 * full);
+  EXPECT_NEAR(secondsOn(cluster, product(4, 6, 0)), 0, 1e-20);
 }
 
 TEST(CostsTest, AttentionKeepsScoresOrNot) {
@@ -82,18 +117,19 @@ TEST(CostsTest, AttentionKeepsScoresOrNot) {
   cluster.attention.forwardBytes = 50;
   cluster.attention.backwardBytes = 75;
   cluster.device.memoryBandwidth = 1000;
-  // Two products of 8 * 4 scores over 2, and 50 bytes for each score.
-  double forward = 2 * 2 * 8 * 4 * 2 / 10. + 50 * 32 / 1000.;
+  // Two products of 8 * 4 scores over 2, of which one makes scores and the
+  // other 8 * 2 elements of 4 bytes, and 50 bytes for each score.
+  double made = 8 * 4 * 4 / 1000., read = 8 * 2 * 4 / 1000.;
+  double forward = 2 * 2 * 8 * 4 * 2 / 10. + made + read + 50 * 32 / 1000.;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), forward);
   call.kind = CallKind::AttentionGradient;
-  double backward = 4 * 2 * 8 * 4 * 2 / 10. + 75 * 32 / 1000.;
+  double backward = 4 * 2 * 8 * 4 * 2 / 10. + made + 3 * read + 75 * 32 / 1000.;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), backward);
   call.scoresAgain = true; // its layer recomputes selectively
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program),
-                   backward + 2 * 8 * 4 * 2 / 10. + 50 * 32 / 1000.);
+                   backward + 2 * 8 * 4 * 2 / 10. + made + 50 * 32 / 1000.);
   cluster.software.recomputesWhole = true; // the product of values as well
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program),
-                   backward + 2 * 2 * 8 * 4 * 2 / 10. + 50 * 32 / 1000.);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), backward + forward);
 }
 
 TEST(CostsTest, CollectivesAreAsFastAsTheSlowestLink) {

@@ -119,6 +119,36 @@ TEST(EngineTest, SlicesRunBesideTheirProduct) {
   EXPECT_DOUBLE_EQ(seconds({kernel(300), allReduce(100, {0})}), 3 + 2);
 }
 
+TEST(EngineTest, PipelinesReduceDeferredAxesAtTheEnd) {
+  Cluster cluster = smallCluster();
+  cluster.software.deferredAxes = {"tp"};
+  // 2 seconds beside 4 of work.
+  std::vector<Call> calls = {kernel(100), allReduce(100, {0}, 3), kernel(400),
+                             waits()};
+  EXPECT_DOUBLE_EQ(timesOf(alone(calls), cluster).seconds, 5);
+  Program program = alone(calls);
+  program.mesh = {{"tp", 2}, {"pp", 2}};
+  program.stageAxis = 1;
+  program.stages.push_back(program.stages[0]);
+  double seconds = secondsOf(calls[1], program, 0, cluster);
+  EXPECT_GT(seconds, 0);
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 5 + seconds);
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).stages[1].collectives[0], seconds);
+  // Two of them come one after the other.
+  program.stages[0].calls.insert(program.stages[0].calls.begin() + 1, calls[1]);
+  program.stages[0].calls[1].wait = program.stages[0].calls[2].wait = 4;
+  program.stages[1] = program.stages[0];
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 5 + 2 * seconds);
+  // Others, and calls that block, are as they were.
+  cluster.software.deferredAxes = {"dp"};
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds,
+                   std::max(5., 1 + 2 * seconds));
+  cluster.software.deferredAxes = {"tp"};
+  program.stages[0].calls = {kernel(100), allReduce(100, {0})};
+  program.stages[1] = program.stages[0];
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 1 + seconds);
+}
+
 TEST(EngineTest, LoopsRunTheirCallsSoOften) {
   Call inLoop = kernel(100);
   inLoop.times = 3;

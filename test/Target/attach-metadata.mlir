@@ -3,17 +3,19 @@
 // CHECK: rt.metadata = "{"arena":{"by_kind":{"weights":128},"bytes":320},"format":1,
 // CHECK-SAME: "mesh":[{"axis":"dp","size":2},{"axis":"tp","size":2}],"model":{"family":"gpt2"}
 // An op per call, in program order, with where it comes from.
-// CHECK-SAME: "ops":[{"flops":1024,"layer":3,"name":"h.3.mlp","op":"gemm","phase":"forward","shape":[4,8,16]},
-// CHECK-SAME: {"flops":1024,"name":"","op":"gemm","phase":"backward","shape":[16,8,4],"transposed":"a"},
-// CHECK-SAME: {"flops":1024,"name":"","op":"gemm","phase":"backward","shape":[4,16,8],"transposed":"b"},
+// CHECK-SAME: "ops":[{"flops":1024,"layer":3,"name":"h.3.mlp","op":"gemm","phase":"forward","result_bytes":128,"shape":[4,8,16]},
+// CHECK-SAME: {"flops":1024,"name":"","op":"gemm","phase":"backward","result_bytes":512,"shape":[16,8,4],"transposed":"a"},
+// CHECK-SAME: {"flops":1024,"name":"","op":"gemm","phase":"backward","result_bytes":256,"shape":[4,16,8],"transposed":"b"},
 // CHECK-SAME: {"axes":["tp"],"bytes":128,"elements":32,"layer":3,"name":"h.3.mlp","op":"all_reduce","phase":"backward","reason":"because"},
 // Half of 4 experts, each with the rows of 4 of 8 tokens: its shape, and the flops of both.
 // CHECK-SAME: {"experts":2,"flops":256,"name":"","op":"routed","phase":"forward","shape":[4,2,8]},
 // CHECK-SAME: {"experts":2,"flops":256,"name":"","op":"routed","phase":"forward","shape":[2,8,4]},
 // CHECK-SAME: {"bytes":16,"name":"","op":"zero","phase":"forward","times":3}
+// Both results, what they are added to, and the operand that is summed.
+// CHECK-SAME: "op":"gemm","phase":"backward","result_bytes":1184,"shape":[16,8,4],"transposed":"a"}
 // CHECK-SAME: "precision":"f32"
 // Sums, with what a ring sends: 2 * 1/2 * 128 bytes.
-// CHECK-SAME: "communication_per_rank":{"tp":{"bytes":128,"calls":1,"elements":32,"ring_bytes_sent":128}},"flops":14336,"flops_per_rank":{"backward":2048,"forward":1536,"optimizer":0,"recompute":0},"gemms":3,"kernels":0,"launches":0,"note":"x","parameters":256,"parameters_per_rank":128,"tokens_per_step":16
+// CHECK-SAME: "communication_per_rank":{"tp":{"bytes":128,"calls":1,"elements":32,"ring_bytes_sent":128}},"flops":18432,"flops_per_rank":{"backward":3072,"forward":1536,"optimizer":0,"recompute":0},"gemms":4,"kernels":0,"launches":0,"note":"x","parameters":256,"parameters_per_rank":128,"tokens_per_step":16
 // Tensors: global shape, the shape on a rank, the axes that cut it.
 // CHECK-SAME: {"dtype":"f32","file_shape":[256],"init":{"kind":"zeros"},"local_shape":[16,8],"name":"w","offset":0,"partial":[],"role":"parameter","shape":[16,16],"sharding":[{"axis":"tp","dim":1}]}
 // CHECK-SAME: {"dtype":"i32","local_shape":[1,4,2],"name":"ids","offset":512,"partial":[],"role":"input","shape":[1,8,2],"sharding":[{"axis":"dp","dim":1}]}
@@ -51,6 +53,10 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>, nn.model = {family = 
       %z = rt.zero {rt.offsets = array<i64: 256>} : tensor<4xf32>
       rt.yield
     }
+    %sum, %sums = rt.gemm %x, %y into(%dw : tensor<16x8xf32>) summing b
+        {m = 16 : i64, n = 8 : i64, k = 4 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = true, trans_b = false,
+         nn.phase = #nn.phase<backward>, rt.offsets = array<i64: 320, 256>}
+        : tensor<4x16xf32>, tensor<4x8xf32> -> tensor<16x8xf32> sums tensor<8xf32>
     %l = rt.zero {rt.offsets = array<i64: 320>} : tensor<f32>
     return %l : tensor<f32>
   }

@@ -68,13 +68,13 @@ struct ProductRates {
 };
 
 /// Matrix products of one precision. The tiles of a product are dealt to the
-/// units in waves, the last of which may leave units idle; a tile of a product
-/// over k takes `2 rows columns k (1 + half / k)` flops of its unit's share of
-/// `peak * efficiency`. Of several tiles the fastest is taken.
+/// units in waves, the last of which may leave units idle. Units multiply at
+/// their share of `peak * efficiency`, and then write their results at the rate
+/// of memory. k may be cut into parts, for more tiles, whose partial results
+/// are added up. Of several tiles and cuts the fastest is taken.
 struct ProductRate {
   double peak = 0;
   double efficiency = 1;
-  double half = 0; ///< The k at which the rate is half of it all.
   double units = 1;
   std::vector<Tile> tiles = {Tile()};
 };
@@ -110,7 +110,8 @@ struct AttentionModel {
   /// Fused: products alone, of the scores that the mask leaves. Otherwise all
   /// scores are stored: products of all of them, and these bytes for each.
   bool isFused = true;
-  double efficiency = 1; ///< Of a fused kernel, times that of products.
+  /// Of a fused kernel, forward and backward, times that of products.
+  double efficiency = 1, gradientEfficiency = 1;
   double forwardBytes = 0, backwardBytes = 0; ///< Per score.
 };
 
@@ -150,6 +151,10 @@ struct Software {
   /// Axes whose collectives run beside all other work, wherever they stand in
   /// Tessera's program; a step takes as long as they do in all.
   std::set<std::string> overlappedAxes;
+  /// Axes whose collectives begin, in a pipeline, where Tessera's program waits
+  /// for them, so that nothing is computed beside: gradients that are reduced
+  /// when backward has ended.
+  std::set<std::string> deferredAxes;
   /// Axes whose collectives run in slices, one for each of their ranks, beside
   /// the products that make or read their tensors: an all-gather beside what
   /// follows it, others beside what precedes them.
@@ -166,6 +171,12 @@ struct Software {
   /// By axis: bytes of each element that it moves, where these are not as many
   /// as Tessera's program moves.
   std::map<std::string, double> elementBytes;
+  /// Bytes of an element of a product's result; 0: as many as Tessera's.
+  double resultBytes = 0;
+  /// Bytes that are written and read for each element of a weight's gradient
+  /// in each micro-batch, by its product and by what adds it up; 0: as many as
+  /// Tessera's products move.
+  double gradientSumBytes = 0;
   /// Bytes that kernels of the loss, forward and backward, move for each logit;
   /// 0: as many as Tessera's.
   double logitBytes = 0;

@@ -51,6 +51,9 @@ struct Call {
   /// keys of each, size of a head.
   std::array<int64_t, 3> shape = {0, 0, 0};
   ProductForm form = ProductForm::Plain; ///< Of a product.
+  /// Of a product: what it writes of its results, and reads to add to them; 0:
+  /// an element of the program's precision each.
+  double resultBytes = 0;
   /// Of the products of experts' rows, one for each: how many. 0: of a product
   /// that is none of these.
   int64_t experts = 0;

@@ -46,7 +46,8 @@ static bool isAttention(CallKind kind) {
 /// What the cost of a call depends on.
 static auto keyOf(const Call &call) {
   return std::make_tuple(call.kind, call.shape, call.experts,
-                         call.kind == CallKind::Kernel ? call.bytes : 0,
+                         call.kind == CallKind::Kernel ? call.bytes
+                                                       : call.resultBytes,
                          isAttention(call.kind) ? call.flops : 0);
 }
 
@@ -205,8 +206,7 @@ static double flopsOf(const Call &call) {
   return flops;
 }
 
-/// The rate that suits these products best, with the `rate.half` and tiles as
-/// they are.
+/// The rate that suits these products best, with the tiles as they are.
 static Least fitPeak(const std::vector<Point> &points, double fastest,
                      Precision precision, Cluster &cluster) {
   Program program = programIn(precision);
@@ -218,25 +218,6 @@ static Least fitPeak(const std::vector<Point> &points, double fastest,
       });
   rate.peak = std::exp(best.at);
   return best;
-}
-
-/// With the tiles as they are.
-static double fitHalf(const std::vector<Point> &points, double fastest,
-                      Precision precision, Cluster &cluster) {
-  ProductRate &rate = cluster.device.products[precision];
-  auto [least, most] = std::minmax_element(
-      points.begin(), points.end(), [](const Point &a, const Point &b) {
-        return a.call.shape[2] < b.call.shape[2];
-      });
-  // Products of one k do not tell what a longer one reaches.
-  bool isKnown = least->call.shape[2] < most->call.shape[2];
-  double longest = isKnown ? static_cast<double>(most->call.shape[2]) : 0;
-  Least best = leastBetween(0, std::log1p(longest), [&](double x) {
-    rate.half = std::expm1(x);
-    return fitPeak(points, fastest, precision, cluster).cost;
-  });
-  rate.half = std::expm1(best.at);
-  return fitPeak(points, fastest, precision, cluster).cost;
 }
 
 static Error fitProducts(const std::vector<MeasuredProgram> &programs,
@@ -253,36 +234,50 @@ static Error fitProducts(const std::vector<MeasuredProgram> &programs,
   ProductRate &rate = cluster.device.products[precision], best;
   double least = std::numeric_limits<double>::infinity();
   for (const std::vector<Tile> &tiles : tileSets()) {
-    rate = {0, 1, 0, units, tiles};
-    double cost = fitHalf(points, fastest, precision, cluster);
+    rate = {0, 1, units, tiles};
+    double cost = fitPeak(points, fastest, precision, cluster).cost;
     if (cost < least)
       least = cost, best = rate;
   }
   double fitted = best.peak;
-  best.half = rounded(best.half);
   best.peak = rounded(std::max(fitted, fastest));
   best.efficiency = std::min(rounded(fitted / best.peak), 1.0);
   rate = best;
   return Error::success();
 }
 
-/// Of the lowest precision: there is one number, and models are trained in it.
+/// What calls of one kind reach of the rate of products; none: there are none.
+static std::optional<double>
+shareOfProducts(const std::vector<MeasuredProgram> &programs,
+                Precision precision, CallKind kind, double &efficiency,
+                const Cluster &cluster) {
+  std::vector<Point> points =
+      pointsOf(programs, [&](Precision found, CallKind foundKind) {
+        return found == precision && foundKind == kind;
+      });
+  if (points.empty())
+    return std::nullopt;
+  Program program = programIn(precision);
+  return rounded(std::exp(leastBetween(std::log(1e-4), 0, [&](double x) {
+                            efficiency = std::exp(x);
+                            return errorOf(points, program, cluster);
+                          }).at));
+}
+
+/// Of the lowest precision: models are trained in it.
 static Error fitAttention(const std::vector<MeasuredProgram> &programs,
                           Cluster &cluster) {
+  AttentionModel &model = cluster.attention;
   for (Precision precision : {Precision::BF16, Precision::F32}) {
-    std::vector<Point> points =
-        pointsOf(programs, [&](Precision found, CallKind kind) {
-          return found == precision && isAttention(kind);
-        });
-    if (points.empty())
+    std::optional<double> forward = shareOfProducts(
+        programs, precision, CallKind::Attention, model.efficiency, cluster);
+    std::optional<double> backward =
+        shareOfProducts(programs, precision, CallKind::AttentionGradient,
+                        model.gradientEfficiency, cluster);
+    if (!forward && !backward)
       continue;
-    Program program = programIn(precision);
-    double &efficiency = cluster.attention.efficiency;
-    efficiency =
-        rounded(std::exp(leastBetween(std::log(1e-4), 0, [&](double x) {
-                           efficiency = std::exp(x);
-                           return errorOf(points, program, cluster);
-                         }).at));
+    model.efficiency = forward ? *forward : *backward;
+    model.gradientEfficiency = backward.value_or(model.efficiency);
     return Error::success();
   }
   return notTimed("attention");

@@ -36,6 +36,7 @@ public:
     call.times = number("times", 1);
     call.flops = static_cast<double>(number("flops", 0));
     call.bytes = static_cast<double>(number("bytes", 0));
+    call.resultBytes = static_cast<double>(number("result_bytes", 0));
     call.elements = static_cast<double>(number("elements", 0));
     call.functions = static_cast<double>(number("functions", 0));
     call.form = StringSwitch<ProductForm>(text("transposed"))
