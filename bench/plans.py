@@ -62,7 +62,7 @@ def row(label, theirs, found, seconds):
     else:
         old, gain = " | ", ""
     chosen = " ".join(f"{name}={short(text)}" for name, text in sorted(best["options"].items())
-                      if name not in ("batch", "device", "precision"))
+                      if name not in ("batch", "device", "precision", "gemm-epilogues"))
     print(f"| {label} | {old} | {best['step_seconds']:.3f} | {best['memory_bytes'] / 2 ** 30:.1f} | {gain} | "
           f"{seconds:.0f} | {chosen} |", flush=True)
 
@@ -84,7 +84,7 @@ def main():
                 continue
             theirs = run.simulate(options.tessera)
             found, seconds = search(options.tessera, run.config, run.cluster, devices(value(run.flags, "--mesh")),
-                                    value(run.flags, "--batch"), limits)
+                                    value(run.flags, "--batch"), limits + ["--device", "cuda", published.NO_EPILOGUES])
             row(run.label, theirs, found, seconds)
     if options.run in (None, LARGE) and not options.source:
         shape = {"hidden": 12288, "layers": 96, "heads": 96}

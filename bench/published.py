@@ -26,6 +26,10 @@ def table(name):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
+# The software of these runs has kernels of its own for GELU and for gradients of biases.
+NO_EPILOGUES = "--no-gemm-epilogues"
+
+
 class Run:
     """A published run as Tessera compiles it, and the numbers to compare."""
 
@@ -48,8 +52,7 @@ class Run:
 
     @property
     def plan(self):
-        # That software has kernels of its own for GELU and for gradients of biases.
-        return ["--device", "cuda", "--precision", "bf16", "--no-evaluation", "--no-gemm-epilogues"] + self.flags
+        return ["--device", "cuda", "--precision", "bf16", "--no-evaluation", NO_EPILOGUES] + self.flags
 
     def write(self, folder):
         with open(os.path.join(folder, "config.json"), "w") as file:
