@@ -73,13 +73,16 @@ def main():
                 if variant == "tessera":
                     products += [(model, row["what"], row["microseconds"] / row["calls"], calls[row["what"]])
                                  for row in models[model]["ops"]["ops"] if row["what"].startswith("gemm ")]
-    print(f"Predicted: mean {100 * sum(errors) / len(errors):.1f} %, worst {100 * max(errors):.1f} % of {len(errors)} rows")
+    if errors:
+        print(f"Predicted: mean {100 * sum(errors) / len(errors):.1f} %, worst {100 * max(errors):.1f} % "
+              f"of {len(errors)} rows")
     if options.products:
         print("\n| product | measured, us | predicted, us | error |\n|---|---:|---:|---:|")
         for model, what, measured, predicted in products:
             print(f"| {model} `{what}` | {measured:.1f} | {predicted:.1f} | {100 * (predicted / measured - 1):+.1f} % |")
-    logs = [math.log(predicted / measured) ** 2 for _, _, measured, predicted in products]
-    print(f"{len(logs)} products: root mean square of the errors {100 * math.sqrt(sum(logs) / len(logs)):.1f} %")
+    if products:
+        logs = [math.log(predicted / measured) ** 2 for _, _, measured, predicted in products]
+        print(f"{len(logs)} products: root mean square of the errors {100 * math.sqrt(sum(logs) / len(logs)):.1f} %")
 
 
 if __name__ == "__main__":

@@ -29,17 +29,20 @@ static double secondsOfProduct(double m, double n, double k, double count,
   const ProductRate &rate = device.products.at(program.precision);
   double element = elementBytes(program.precision);
   double computing = std::numeric_limits<double>::infinity();
-  for (const Tile &tile : rate.tiles)
+  for (const Tile &tile : rate.tiles) {
+    double tiles =
+        std::ceil(m / tile.rows) * std::ceil(n / tile.columns) * count;
     for (int cuts = 1; cuts == 1 || (cuts <= kMostCuts && cuts <= k); ++cuts) {
-      double tiles =
-          std::ceil(m / tile.rows) * std::ceil(n / tile.columns) * count * cuts;
-      double waves = std::ceil(tiles / rate.units);
+      double waves = std::ceil(tiles * cuts / rate.units);
       double elements = waves * rate.units * tile.rows * tile.columns / cuts;
       double parts = cuts > 1 ? 2 * cuts * m * n * count : 0;
       computing = std::min(
           computing, 2 * elements * k / (rate.peak * rate.efficiency) +
                          secondsOfBytes(parts * std::max(element, 4.), device));
+      if (waves * rate.units == tiles * cuts) // no unit idles
+        break;
     }
+  }
   double moving = secondsOfBytes((m * k + k * n) * count * element, device);
   return std::max(computing, moving) + secondsOfBytes(resultBytes, device);
 }

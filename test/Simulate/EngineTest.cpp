@@ -149,6 +149,23 @@ TEST(EngineTest, PipelinesReduceDeferredAxesAtTheEnd) {
   EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 1 + seconds);
 }
 
+/// A stage that waits for a message as well runs its collective once.
+TEST(EngineTest, ADeferredCollectiveIsStartedOnce) {
+  Cluster cluster = smallCluster();
+  cluster.software.deferredAxes = {"tp"};
+  cluster.software.hasQueuePerGroup = true;
+  Program program =
+      twoStages({kernel(500), message(CallKind::Send, 10, 1, 2), waits()},
+                {allReduce(100, {1}, 3), message(CallKind::Receive, 10, 0, 3),
+                 kernel(100), waits()});
+  program.mesh.push_back({"tp", 2});
+  double reduce = secondsOf(program.stages[1].calls[0], program, 1, cluster);
+  double sent = secondsOf(program.stages[1].calls[1], program, 1, cluster);
+  StepTimes times = timesOf(program, cluster);
+  EXPECT_DOUBLE_EQ(times.stages[1].collectives[1], reduce);
+  EXPECT_DOUBLE_EQ(times.seconds, std::max(5 + sent, 1 + reduce));
+}
+
 TEST(EngineTest, LoopsRunTheirCallsSoOften) {
   Call inLoop = kernel(100);
   inLoop.times = 3;

@@ -247,6 +247,7 @@ static Error fitProducts(const std::vector<MeasuredProgram> &programs,
 }
 
 /// What calls of one kind reach of the rate of products; none: there are none.
+/// `efficiency` is the number of `cluster` that says so.
 static std::optional<double>
 shareOfProducts(const std::vector<MeasuredProgram> &programs,
                 Precision precision, CallKind kind, double &efficiency,
