@@ -7,9 +7,14 @@ using namespace tessera::simulate;
 
 WholeLayers::WholeLayers(const StageProgram &stage) : stage(stage) {
   auto count = static_cast<int64_t>(stage.calls.size());
+  std::set<int64_t> waits; // for messages
   for (int64_t index = 0; index < count; ++index) {
     const Call &call = stage.calls[index];
-    if (call.layer < 0 || !call.isForward)
+    bool isMessage =
+        call.kind == CallKind::Send || call.kind == CallKind::Receive;
+    if (isMessage && call.wait)
+      waits.insert(call.wait);
+    if (call.layer < 0 || !call.isForward || isMessage || waits.count(index))
       continue;
     CallRange &range = forward[call.layer];
     if (range.end != index)

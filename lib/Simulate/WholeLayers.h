@@ -14,7 +14,8 @@ namespace tessera::simulate {
 class WholeLayers {
 public:
   /// Finds the forward calls of each layer: the last ones that follow each
-  /// other. Copies of weights stand before them, and are not repeated.
+  /// other. Copies of weights stand before them, and are not repeated; nor are
+  /// messages between stages.
   explicit WholeLayers(const StageProgram &stage);
 
   /// What runs in place of some calls: the forward of a layer instead of the

@@ -411,4 +411,32 @@ TEST(EngineTest, LayersAreRecomputedWhole) {
   EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3 * (rest + 1 + 2));
 }
 
+/// The second stage receives what its layer reads, and sends its gradient.
+TEST(EngineTest, MessagesAreNotRepeatedWithTheirLayer) {
+  auto ofLayer = [](Call call, bool isForward) {
+    call.layer = 0;
+    call.isForward = isForward;
+    return call;
+  };
+  Call again = ofLayer(kernel(100), false);
+  again.recomputes = again.recomputesLayer = true;
+  Program program;
+  program.mesh = {{"pp", 2}};
+  program.stageAxis = 0;
+  program.stages.resize(2);
+  program.stages[0].calls = {message(CallKind::Send, 10, 1, 1), waits(),
+                             message(CallKind::Receive, 10, 1)};
+  program.stages[1].calls = {
+      ofLayer(message(CallKind::Receive, 10, 0, 1), true),
+      ofLayer(waits(), true),
+      ofLayer(kernel(200), true),
+      again,
+      ofLayer(kernel(300), false),
+      message(CallKind::Send, 10, 0)};
+  Cluster cluster = smallCluster(2);
+  double asNeeded = timesOf(program, cluster).seconds;
+  cluster.software.recomputesWhole = true;
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, asNeeded + 2 - 1);
+}
+
 } // namespace
