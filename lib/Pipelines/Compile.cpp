@@ -130,19 +130,18 @@ struct ObservePasses : PassInstrumentation {
 } // namespace
 
 static LogicalResult runPasses(ModuleOp module, const PlanOptions &plan,
-                               BuildPipeline build,
-                               const PassObserver &observer) {
+                               BuildPipeline build, const PassWatch &watch) {
   PassManager manager(module.getContext(), module.getOperationName());
-  manager.enableVerifier(true);
+  manager.enableVerifier(watch.verifies);
   if (!plan.debugging.dumpDirectory.empty()) {
     auto dump = std::make_unique<DumpIR>(plan.debugging.dumpDirectory);
     if (failed(dump->start(module)))
       return failure();
     manager.addInstrumentation(std::move(dump));
   }
-  if (observer) {
-    observer("input", "The model, serial", module);
-    manager.addInstrumentation(std::make_unique<ObservePasses>(observer));
+  if (watch.observer) {
+    watch.observer("input", "The model, serial", module);
+    manager.addInstrumentation(std::make_unique<ObservePasses>(watch.observer));
   }
   build(manager, plan);
   return runReproducibly(manager, module, plan);
@@ -317,7 +316,7 @@ static SmallVector<StringRef> layersOf(ModuleOp module) {
 /// Runs the passes of `build` after all checks of `given`.
 static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
                                    BuildPipeline build,
-                                   const PassObserver &observer = {}) {
+                                   const PassWatch &watch = {}) {
   PlanOptions plan = given;
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkDevice(plan, emitError)) ||
@@ -336,7 +335,7 @@ static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
   Builder builder(module.getContext());
   module->setAttr(kOptionsAttr, optionsAttr(builder, plan, layersOf(module),
                                             *target, emitError));
-  if (failed(runPasses(module, plan, build, observer)))
+  if (failed(runPasses(module, plan, build, watch)))
     return failure();
   return CodeTarget{*target, *code};
 }
@@ -345,10 +344,10 @@ static StringRef metadataOf(ModuleOp module) {
   return module->getAttrOfType<StringAttr>(kMetadataAttr).getValue();
 }
 
-FailureOr<std::string>
-tessera::compileToMetadata(ModuleOp module, const PlanOptions &plan,
-                           const PassObserver &observer) {
-  if (failed(lower(module, plan, buildMetadataPipeline, observer)))
+FailureOr<std::string> tessera::compileToMetadata(ModuleOp module,
+                                                  const PlanOptions &plan,
+                                                  const PassWatch &watch) {
+  if (failed(lower(module, plan, buildMetadataPipeline, watch)))
     return failure();
   return metadataOf(module).str();
 }

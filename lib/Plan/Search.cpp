@@ -4,11 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 using namespace tessera::plan;
 
 namespace {
+
+/// How far off the estimates of a group were: exact ones, as shares of them.
+struct GroupErrors {
+  double least, most;
+};
 
 class Searcher {
 public:
@@ -18,10 +24,15 @@ public:
   SearchResult run();
 
 private:
-  std::vector<size_t> takeWaiting();
+  const GroupErrors *errorsOf(const Guess &guess) const;
+  double correctedOf(const Guess &guess) const;
+  bool mayBeBest(const Guess &guess) const;
+  void learn(const Guess &guess, double exact);
+  std::vector<Guess> takeWaiting();
   bool tryInOrder(size_t kept);
+  std::vector<Guess> nextTo(size_t number);
   bool climb();
-  void evaluate(std::vector<size_t> numbers);
+  void evaluate(std::vector<Guess> guesses);
   size_t left() const {
     return limits.evaluations - std::min(limits.evaluations, seen.size());
   }
@@ -33,8 +44,9 @@ private:
   double best = std::numeric_limits<double>::infinity();
   size_t bestNumber = 0;
   double margin = limits.margin; ///< Grows with estimates that were above it.
-  std::set<std::pair<double, size_t>> waiting; ///< By estimates, to be tried.
-  bool isClimbing = false; ///< Estimates must be better than the best.
+  std::map<size_t, GroupErrors> groups;
+  std::vector<Guess> waiting; ///< To be tried.
+  bool isClimbing = false;    ///< Followers must be better than the best.
 };
 
 } // namespace
@@ -42,38 +54,85 @@ private:
 /// How much further off than those so far the next estimates may be.
 static constexpr double kCaution = 1.5;
 
-void Searcher::evaluate(std::vector<size_t> numbers) {
-  numbers.resize(std::min(numbers.size(), left()));
-  if (numbers.empty())
+/// Null: none is known.
+const GroupErrors *Searcher::errorsOf(const Guess &guess) const {
+  auto found = guess.group ? groups.find(*guess.group) : groups.end();
+  return found == groups.end() ? nullptr : &found->second;
+}
+
+double Searcher::correctedOf(const Guess &guess) const {
+  const GroupErrors *errors = errorsOf(guess);
+  return guess.estimate * (errors ? errors->least : 1);
+}
+
+bool Searcher::mayBeBest(const Guess &guess) const {
+  if (const GroupErrors *errors = errorsOf(guess))
+    return correctedOf(guess) <=
+           best * (1 + std::max(limits.groupMargin,
+                                kCaution * (errors->most / errors->least - 1)));
+  if (!guess.group || groups.size() < limits.knownGroups)
+    return guess.estimate <= best * (1 + margin);
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto &[group, errors] : groups)
+    least = std::min(least, errors.least);
+  return guess.estimate * least <= best * (1 + limits.margin / 2);
+}
+
+void Searcher::learn(const Guess &guess, double exact) {
+  if (exact <= 0 || guess.estimate <= 0)
     return;
-  std::vector<double> costs = problem.evaluate(numbers);
+  margin = std::max(margin, kCaution * (guess.estimate / exact - 1));
+  if (!guess.group)
+    return;
+  double error = exact / guess.estimate;
+  auto [errors, isNew] =
+      groups.emplace(*guess.group, GroupErrors{error, error});
+  errors->second.least = std::min(errors->second.least, error);
+  errors->second.most = std::max(errors->second.most, error);
+}
+
+void Searcher::evaluate(std::vector<Guess> guesses) {
+  guesses.resize(std::min(guesses.size(), left()));
+  if (guesses.empty())
+    return;
+  std::vector<size_t> numbers;
+  for (const Guess &guess : guesses)
+    numbers.push_back(guess.candidate);
+  std::vector<Outcome> outcomes = problem.evaluate(numbers);
   for (size_t i = 0; i < numbers.size(); ++i) {
     seen.insert(numbers[i]);
-    result.evaluated.push_back({numbers[i], costs[i]});
-    if (numbers[i] < problem.estimates.size() && costs[i] > 0)
-      margin = std::max(
-          margin, kCaution * (problem.estimates[numbers[i]] / costs[i] - 1));
-    if (costs[i] < best) {
-      best = costs[i];
+    result.evaluated.push_back({numbers[i], outcomes[i].cost});
+    learn(guesses[i], outcomes[i].exact);
+    if (outcomes[i].cost < best) {
+      best = outcomes[i].cost;
       bestNumber = numbers[i];
     }
   }
   for (size_t i = 0; problem.followers && i < numbers.size(); ++i)
     for (const Guess &guess : problem.followers(numbers[i]))
-      waiting.insert({guess.estimate, guess.candidate});
+      waiting.push_back(guess);
 }
 
 /// The next candidates that may be the best.
-std::vector<size_t> Searcher::takeWaiting() {
-  double most = isClimbing ? best : best * (1 + margin);
-  std::vector<size_t> some;
-  while (!waiting.empty() && some.size() < limits.batch &&
-         waiting.begin()->first <= most) {
-    size_t number = waiting.begin()->second;
-    waiting.erase(waiting.begin());
-    if (!seen.count(number) &&
-        std::find(some.begin(), some.end(), number) == some.end())
-      some.push_back(number);
+std::vector<Guess> Searcher::takeWaiting() {
+  auto isSeen = [&](const Guess &guess) {
+    return seen.count(guess.candidate) != 0;
+  };
+  waiting.erase(std::remove_if(waiting.begin(), waiting.end(), isSeen),
+                waiting.end());
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [&](const Guess &a, const Guess &b) {
+                     return std::pair(correctedOf(a), a.candidate) <
+                            std::pair(correctedOf(b), b.candidate);
+                   });
+  std::vector<Guess> some;
+  for (const Guess &guess : waiting) {
+    bool mayBe = isClimbing ? correctedOf(guess) <= best : mayBeBest(guess);
+    if (some.size() < limits.batch && mayBe &&
+        std::none_of(some.begin(), some.end(), [&](const Guess &other) {
+          return other.candidate == guess.candidate;
+        }))
+      some.push_back(guess);
   }
   return some;
 }
@@ -81,7 +140,7 @@ std::vector<size_t> Searcher::takeWaiting() {
 /// Whether all were tried that may be the best. So many evaluations are kept.
 bool Searcher::tryInOrder(size_t kept) {
   while (true) {
-    std::vector<size_t> some = takeWaiting();
+    std::vector<Guess> some = takeWaiting();
     if (some.empty())
       return true;
     if (left() <= kept)
@@ -90,23 +149,26 @@ bool Searcher::tryInOrder(size_t kept) {
   }
 }
 
+/// Those that were not evaluated, each once, and may be better than the best.
+std::vector<Guess> Searcher::nextTo(size_t number) {
+  std::vector<Guess> fresh;
+  std::set<size_t> known = seen;
+  for (const Guess &guess : problem.neighbours(number))
+    if (mayBeBest(guess) && known.insert(guess.candidate).second)
+      fresh.push_back(guess);
+  return fresh;
+}
+
 /// Whether nothing next to the best is better.
 bool Searcher::climb() {
   if (!problem.neighbours || seen.empty())
     return true;
   for (size_t from = bestNumber + 1; from != bestNumber;) {
     from = bestNumber;
-    std::vector<size_t> fresh;
-    for (size_t number : problem.neighbours(from))
-      if (!seen.count(number) &&
-          std::find(fresh.begin(), fresh.end(), number) == fresh.end())
-        fresh.push_back(number);
-    if (fresh.size() > left()) {
-      evaluate(fresh);
-      return false;
-    }
+    std::vector<Guess> fresh = nextTo(from);
+    bool isEnough = fresh.size() <= left();
     evaluate(fresh);
-    if (!tryInOrder(/*kept=*/0))
+    if (!isEnough || !tryInOrder(/*kept=*/0))
       return false;
   }
   return true;
@@ -114,9 +176,9 @@ bool Searcher::climb() {
 
 /// A third of the evaluations is left for what is next to the best.
 SearchResult Searcher::run() {
-  for (size_t i = 0; i < problem.estimates.size(); ++i)
-    if (std::isfinite(problem.estimates[i]))
-      waiting.insert({problem.estimates[i], i});
+  for (const Guess &guess : problem.guesses)
+    if (std::isfinite(guess.estimate))
+      waiting.push_back(guess);
   bool isTried = tryInOrder(problem.neighbours ? limits.evaluations / 3 : 0);
   waiting.clear();
   isClimbing = true;

@@ -283,7 +283,8 @@ bool Engine::isOverlapped(const Call &call) const {
 
 /// Whether the software begins a collective where Tessera waits for it.
 bool Engine::isDeferred(const Call &call) const {
-  return call.wait != 0 && stages.size() > 1 &&
+  return call.wait != 0 &&
+         (stages.size() > 1 || cluster.software.alwaysDefers) &&
          isCollectiveOver(cluster.software.deferredAxes, call);
 }
 

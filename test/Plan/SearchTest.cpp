@@ -16,14 +16,15 @@ struct MadeUp {
   std::vector<double> costs;
   std::vector<size_t> asked;
 
-  SearchProblem problem(std::vector<double> estimates) {
+  SearchProblem problem(const std::vector<double> &estimates) {
     SearchProblem problem;
-    problem.estimates = std::move(estimates);
+    for (size_t i = 0; i < estimates.size(); ++i)
+      problem.guesses.push_back({i, estimates[i]});
     problem.evaluate = [this](const std::vector<size_t> &numbers) {
-      std::vector<double> result;
+      std::vector<Outcome> result;
       for (size_t number : numbers) {
         asked.push_back(number);
-        result.push_back(costs[number]);
+        result.push_back({costs[number], costs[number]});
       }
       return result;
     };
@@ -97,11 +98,11 @@ TEST(Search, ClimbsToNewCandidatesAndEvaluatesEachOnce) {
   MadeUp made{{9, 8, 7, 6, 5, 4}, {}};
   SearchProblem problem = made.problem({9});
   problem.neighbours = [](size_t number) {
-    std::vector<size_t> next;
+    std::vector<Guess> next;
     if (number > 0)
-      next.push_back(number - 1);
+      next.push_back({number - 1, 0});
     if (number < 5)
-      next.push_back(number + 1);
+      next.push_back({number + 1, 0});
     return next;
   };
   SearchResult result = search(problem, {0.1, 100, 2});
@@ -118,7 +119,7 @@ TEST(Search, ClimbsOutOfWhatDoesNotFit) {
   MadeUp made{{1e15 + 3, 1e15 + 2, 7}, {}};
   SearchProblem problem = made.problem({1});
   problem.neighbours = [](size_t number) {
-    return std::vector<size_t>{std::min<size_t>(number + 1, 2)};
+    return std::vector<Guess>{{std::min<size_t>(number + 1, 2), 0}};
   };
   EXPECT_EQ(leastOf(search(problem, {0.1, 100, 2})), 7);
 }
@@ -143,7 +144,7 @@ TEST(Search, TriesFollowersInTheOrderOfTheirEstimates) {
 TEST(Search, ClimbsOverFollowers) {
   MadeUp made{{10, 1e15, 9, 5, 1}, {}};
   SearchProblem problem = made.problem({10});
-  problem.neighbours = [](size_t) { return std::vector<size_t>{1}; };
+  problem.neighbours = [](size_t) { return std::vector<Guess>{{1, 0}}; };
   problem.followers = [](size_t number) {
     return number == 1   ? std::vector<Guess>{{2, 9.5}, {4, 10.5}}
            : number == 2 ? std::vector<Guess>{{3, 8}}
@@ -154,6 +155,73 @@ TEST(Search, ClimbsOverFollowers) {
   EXPECT_TRUE(result.isComplete);
   made.asked.clear();
   EXPECT_FALSE(search(problem, {0.1, 2, 1}).isComplete);
+}
+
+/// The first of a group of low estimates says what the others cost.
+TEST(Search, CorrectsEstimatesByOthersOfTheirGroup) {
+  MadeUp made{{15, 15.6, 16, 11, 30}, {}};
+  SearchProblem problem = made.problem({10, 10.2, 10.4, 10.9, 20});
+  for (size_t i : {0, 1, 2})
+    problem.guesses[i].group = 7;
+  SearchResult result = search(problem, {0.1, 10, 1});
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 3}));
+  EXPECT_TRUE(result.isComplete);
+}
+
+/// The second of the group is 4 % lower than the first one says, so that the
+/// third may be 6 % lower than the second says.
+TEST(Search, TrustsAGroupAsFarAsItIsAlike) {
+  MadeUp made{{12, 11.76, 11.7, 14}, {}};
+  SearchProblem problem = made.problem({10, 10.15, 10.5, 12});
+  for (Guess &guess : problem.guesses)
+    guess.group = 1;
+  SearchResult result = search(problem, {0.1, 10, 1});
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 1, 2}));
+  EXPECT_EQ(leastOf(result), 11.7);
+}
+
+/// All that is known is at least half above its estimate, so that the last two
+/// are not thought to be as low as these.
+TEST(Search, TakesOtherGroupsAsTheLowestOfThoseThatAreKnown) {
+  MadeUp made{{15, 15.3, 15.4, 10.6, 16.2}, {}};
+  SearchProblem problem = made.problem({10, 10.1, 10.2, 10.4, 11.1});
+  for (Guess &guess : problem.guesses)
+    guess.group = guess.candidate;
+  SearchLimits limits{0.1, 10, 1, 0.02, 3};
+  EXPECT_EQ(search(problem, limits).evaluated.size(), 4u);
+  made.asked.clear();
+  problem.guesses[3].estimate = 10.6;
+  EXPECT_EQ(search(problem, limits).evaluated.size(), 3u);
+}
+
+/// Of what must not be chosen, the cost is none, but its estimate was exact.
+TEST(Search, LearnsFromWhatDoesNotFit) {
+  MadeUp made{{1e15, 12.5, 11}, {}};
+  SearchProblem problem = made.problem({10, 10.2, 10.9});
+  for (size_t i : {0, 1})
+    problem.guesses[i].group = 0;
+  auto costs = problem.evaluate;
+  problem.evaluate = [&](const std::vector<size_t> &numbers) {
+    std::vector<Outcome> result = costs(numbers);
+    for (Outcome &outcome : result)
+      if (outcome.cost == 1e15)
+        outcome.exact = 12;
+    return result;
+  };
+  SearchResult result = search(problem, {0.1, 10, 1});
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 2}));
+  EXPECT_TRUE(result.isComplete);
+}
+
+TEST(Search, LeavesOutNeighboursThatCannotBeBetter) {
+  MadeUp made{{10, 9, 20, 8}, {}};
+  SearchProblem problem = made.problem({10});
+  problem.neighbours = [](size_t) {
+    return std::vector<Guess>{{1, 9.5}, {2, 20}, {3, 0}};
+  };
+  SearchResult result = search(problem, {0.1, 10, 1});
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 1, 3}));
+  EXPECT_TRUE(result.isComplete);
 }
 
 TEST(Search, EndsWithoutCandidates) {

@@ -136,7 +136,8 @@ static int explain(const DriverOptions &options,
     if (!applyFile(path, options.model, file, plan))
       return 1;
     plan.evaluation = false;
-    both[i] = {file.options, evaluatePlan(options.model, plan, cluster)};
+    both[i] = {file.options, evaluatePlan(options.model, plan, cluster,
+                                          Verification::AfterEachPass)};
     if (!both[i].of.problem.empty())
       return printError("'" + path + "': " + both[i].of.problem);
   }

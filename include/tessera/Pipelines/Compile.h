@@ -33,10 +33,17 @@ mlir::LogicalResult compileToArtifact(mlir::ModuleOp module,
 using PassObserver = std::function<void(
     llvm::StringRef pass, llvm::StringRef what, mlir::ModuleOp module)>;
 
+/// What is done beside passes.
+struct PassWatch {
+  PassObserver observer;
+  /// After each pass: every type of a distribution, every operation.
+  bool verifies = true;
+};
+
 /// What the artifact would say about itself, without making its code.
-mlir::FailureOr<std::string>
-compileToMetadata(mlir::ModuleOp module, const PlanOptions &plan,
-                  const PassObserver &observer = {});
+mlir::FailureOr<std::string> compileToMetadata(mlir::ModuleOp module,
+                                               const PlanOptions &plan,
+                                               const PassWatch &watch = {});
 
 } // namespace tessera
 

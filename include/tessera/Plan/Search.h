@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace tessera::plan {
@@ -16,21 +17,31 @@ namespace tessera::plan {
 /// A candidate and what it is thought to cost.
 struct Guess {
   size_t candidate;
-  double estimate;
+  double estimate; ///< 0: not known. Infinite: not to be tried.
+  /// Estimates of a group are off alike: what one of its candidates costs
+  /// corrects the others. None: taken as it is.
+  std::optional<size_t> group = std::nullopt;
+};
+
+/// What an evaluation came to.
+struct Outcome {
+  double cost;
+  /// What the estimate should have been, which may be no cost: of what must not
+  /// be chosen. 0: says nothing about estimates.
+  double exact;
 };
 
 struct SearchProblem {
-  /// Of the candidates to begin with, which are numbered from 0; infinite: not
-  /// to be tried.
-  std::vector<double> estimates;
-  /// The costs of several candidates at once.
-  std::function<std::vector<double>(const std::vector<size_t> &)> evaluate;
-  /// Candidates that differ from this one in little. They may be new ones, with
-  /// the next numbers, but an equal candidate must have its number. Empty:
+  /// Candidates to begin with.
+  std::vector<Guess> guesses;
+  /// The outcomes of several candidates at once.
+  std::function<std::vector<Outcome>(const std::vector<size_t> &)> evaluate;
+  /// Candidates that differ from this one in little. They may be new ones, but
+  /// an equal candidate must have its number. Empty: none.
+  std::function<std::vector<Guess>(size_t)> neighbours;
+  /// Candidates that the outcome of this one, just evaluated, suggests. They
+  /// may be new as well, and are tried where their estimates belong. Empty:
   /// none.
-  std::function<std::vector<size_t>(size_t)> neighbours;
-  /// Candidates that the cost of this one, just evaluated, suggests. They may
-  /// be new as well, and are tried where their estimates belong. Empty: none.
   std::function<std::vector<Guess>(size_t)> followers;
 };
 
@@ -40,6 +51,12 @@ struct SearchLimits {
   double margin = 0.1;
   size_t evaluations = 60; ///< At most.
   size_t batch = 2;        ///< Evaluated at once.
+  /// The same of estimates that others of their group have corrected, or half
+  /// as much more than those of the group differ.
+  double groupMargin = 0.02;
+  /// If so many groups are known, estimates of others are thought to be as low
+  /// as the lowest of these, within half of `margin`.
+  size_t knownGroups = 5;
 };
 
 struct SearchResult {
@@ -48,14 +65,13 @@ struct SearchResult {
     double cost;
   };
   std::vector<Entry> evaluated; ///< Each candidate once, in their order.
-  /// No candidate to begin with, and no follower, was left that may be cheaper
-  /// than the best, if estimates keep to the margin, and nothing next to the
-  /// best is cheaper.
+  /// No candidate to begin with, no follower, and nothing next to the best was
+  /// left that may be cheaper than the best, if estimates keep to the margins.
   bool isComplete = false;
 };
 
-/// If every estimate is at most its cost times (1 + margin) and evaluations
-/// suffice, the cheapest of the candidates to begin with is evaluated.
+/// If every estimate keeps to the margins and evaluations suffice, the cheapest
+/// of the candidates to begin with is evaluated.
 SearchResult search(const SearchProblem &problem, const SearchLimits &limits);
 
 } // namespace tessera::plan

@@ -155,6 +155,8 @@ struct Software {
   /// for them, so that nothing is computed beside: gradients that are reduced
   /// when backward has ended.
   std::set<std::string> deferredAxes;
+  /// Not in pipelines alone: the program is one stage of them.
+  bool alwaysDefers = false;
   /// Axes whose collectives run in slices, one for each of their ranks, beside
   /// the products that make or read their tensors: an all-gather beside what
   /// follows it, others beside what precedes them.

@@ -70,7 +70,7 @@ tessera::describeModel(const DriverOptions &options,
   if (failed(module))
     return std::nullopt;
   FailureOr<std::string> metadata =
-      compileToMetadata(**module, planOf(options, **module), observer);
+      compileToMetadata(**module, planOf(options, **module), {observer});
   if (failed(metadata))
     return std::nullopt;
   return *metadata;

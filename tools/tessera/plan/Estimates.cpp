@@ -12,18 +12,22 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <tuple>
 
 using namespace tessera;
 
-/// Whether no gradients are summed over micro-batches.
-static bool isSingle(const PlanOptions &plan) {
-  return plan.sizes.microBatches == 1 &&
-         plan.mesh.sizeOf(MeshAxis::Pipeline) == 1;
+static bool isOfPipeline(const PlanOptions &plan) {
+  return plan.mesh.sizeOf(MeshAxis::Pipeline) > 1;
 }
 
-PlanOptions tessera::sampleOf(const PlanOptions &plan, size_t index) {
+/// Whether no gradients are summed over micro-batches.
+static bool isSingle(const PlanOptions &plan) {
+  return plan.sizes.microBatches == 1 && !isOfPipeline(plan);
+}
+
+PlanOptions tessera::sampleOf(const PlanOptions &plan) {
   PlanOptions sample = plan;
-  int64_t microBatches = isSingle(plan) ? 1 : Sample::kCounts[index];
+  int64_t microBatches = isSingle(plan) ? 1 : Sample::kMicroBatches;
   llvm::erase_if(sample.mesh.axes, [](const MeshShape::Axis &axis) {
     return axis.axis == MeshAxis::Pipeline;
   });
@@ -102,8 +106,9 @@ static int64_t threadsOf(const PlanOptions &plan,
 
 std::string tessera::sampleKey(const PlanOptions &plan,
                                const simulate::Cluster &cluster) {
-  return plan::keyOf(sampleOf(plan, 0)) +
-         std::to_string(threadsOf(plan, cluster));
+  return plan::keyOf(sampleOf(plan)) +
+         std::to_string(threadsOf(plan, cluster)) +
+         (isOfPipeline(plan) ? " of a pipeline" : "");
 }
 
 /// The machine as the plan's ranks have it: without stages, a sample has fewer
@@ -112,6 +117,7 @@ static simulate::Cluster sharedBy(const PlanOptions &plan,
                                   const simulate::Cluster &cluster) {
   simulate::Cluster shared = cluster.sharedBy(plan.mesh.ranks());
   shared.byThreads.clear();
+  shared.software.alwaysDefers = isOfPipeline(plan);
   return shared;
 }
 
@@ -125,20 +131,30 @@ static double coreShareOf(const PlanOptions &plan,
                                        static_cast<double>(cores));
 }
 
+static std::string problemOf(const Sample &sample) {
+  for (const auto &ofLayers : sample.of)
+    for (const Evaluation &of : ofLayers)
+      if (!of.problem.empty())
+        return of.problem;
+  return "";
+}
+
 Sample tessera::takeSample(const SampledModel &model, const PlanOptions &plan,
                            const simulate::Cluster &machines) {
   Sample sample;
   sample.coreShare = coreShareOf(plan, machines);
   simulate::Cluster cluster = sharedBy(plan, machines);
-  for (int64_t layers : {1, 2})
-    for (size_t i : {0, 1}) {
-      Evaluation &of = sample.of[layers - 1][i];
-      of = i > 0 && isSingle(plan)
-               ? sample.of[layers - 1][0]
-               : evaluatePlan(model.path(layers), sampleOf(plan, i), cluster);
-      if (!of.problem.empty())
-        return sample;
-    }
+  for (int64_t layers : {1, 2}) {
+    Evaluation *of = sample.of[layers - 1];
+    if (isSingle(plan))
+      of[0] = of[1] = evaluatePlan(model.path(layers), sampleOf(plan), cluster,
+                                   Verification::AfterEachPass);
+    else
+      std::tie(of[0], of[1]) =
+          evaluateMicroBatches(model.path(layers), sampleOf(plan), cluster);
+    if (!problemOf(sample).empty())
+      return sample;
+  }
   return sample;
 }
 
@@ -181,7 +197,7 @@ static Linear microBatchSeconds(const Sample &sample) {
 static Linear stepSeconds(const Sample &sample) {
   auto once = [&](int layers) {
     const Evaluation *of = sample.of[layers];
-    return std::max(0.0, of[0].seconds - Sample::kCounts[0] *
+    return std::max(0.0, of[1].seconds - Sample::kMicroBatches *
                                              (of[1].seconds - of[0].seconds));
   };
   return lineThrough(sample, once(0), once(1));
@@ -223,14 +239,6 @@ static double mostLayers(int64_t layers, int64_t stages) {
   int64_t parts = stages > layers ? 2 : 1;
   return static_cast<double>(llvm::divideCeil(layers * parts, stages)) /
          static_cast<double>(parts);
-}
-
-static std::string problemOf(const Sample &sample) {
-  for (const auto &ofLayers : sample.of)
-    for (const Evaluation &of : ofLayers)
-      if (!of.problem.empty())
-        return of.problem;
-  return "";
 }
 
 std::optional<LayerCost> tessera::layerCost(const Sample &sample,

@@ -21,14 +21,14 @@ struct Estimate {
 };
 
 /// The plan without stages and with few micro-batches, as large as before: of
-/// plans with equal samples one is compiled. `index`: into Sample::kCounts.
-PlanOptions sampleOf(const PlanOptions &plan, size_t index);
+/// plans with equal samples one is compiled.
+PlanOptions sampleOf(const PlanOptions &plan);
 
-/// Programs of one and two layers (of each stack), with as many micro-batches
-/// as `kCounts`, or with one if the plan has neither more nor stages.
+/// Programs of one and two layers (of each stack), with so many micro-batches
+/// or one less, or with one if the plan has neither more nor stages.
 struct Sample {
-  static constexpr int64_t kCounts[2] = {2, 3};
-  Evaluation of[2][2]; ///< By layers (1 or 2) - 1 and index into kCounts.
+  static constexpr int64_t kMicroBatches = 3;
+  Evaluation of[2][2]; ///< By layers (1 or 2) - 1, with one less or with all.
   /// Of a CPU: the part of the cores that the ranks of a sample use. Ranks of
   /// the plan's other stages use as much, or what is left.
   double coreShare = 0;

@@ -41,8 +41,10 @@ bool tessera::readFacts(const std::string &path, const PlanOptions &plan,
 }
 
 /// The metadata of a compiled plan, or what is wrong.
-static std::optional<std::string>
-compile(const std::string &path, const PlanOptions &plan, std::string &why) {
+static std::optional<std::string> compile(const std::string &path,
+                                          const PlanOptions &plan,
+                                          Verification verification,
+                                          std::string &why) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -54,7 +56,8 @@ compile(const std::string &path, const PlanOptions &plan, std::string &why) {
   auto module = importModel(&context, path, importOptionsOf(plan));
   if (failed(module))
     return std::nullopt;
-  FailureOr<std::string> metadata = compileToMetadata(**module, plan);
+  FailureOr<std::string> metadata = compileToMetadata(
+      **module, plan, {{}, verification == Verification::AfterEachPass});
   if (failed(metadata))
     return std::nullopt;
   return *metadata;
@@ -116,30 +119,80 @@ static void describe(const Report &report, const simulate::Program &program,
     result.stages.bytes.push_back(static_cast<double>(stage.arenaBytes));
 }
 
-Evaluation tessera::evaluatePlan(const std::string &path,
-                                 const PlanOptions &given,
-                                 const simulate::Cluster &cluster) {
-  Evaluation result;
-  result.problem = checkPlan(given);
-  if (!result.problem.empty())
-    return result;
-  PlanOptions plan = given;
-  plan.optimizer = completed(given.optimizer);
-  std::optional<std::string> metadata = compile(path, plan, result.problem);
+namespace {
+
+struct CompiledStep {
+  std::string problem; ///< "": the others are there.
   Report report;
   std::optional<simulate::Program> program;
-  if (metadata && report.read(*metadata))
-    program = readProgram(*metadata, report);
-  if (!program) {
-    if (result.problem.empty())
-      result.problem = "its program cannot be read";
+};
+
+} // namespace
+
+static CompiledStep compileStep(const std::string &path,
+                                const PlanOptions &given,
+                                Verification verification) {
+  CompiledStep step;
+  step.problem = checkPlan(given);
+  if (!step.problem.empty())
+    return step;
+  PlanOptions plan = given;
+  plan.optimizer = completed(given.optimizer);
+  std::optional<std::string> metadata =
+      compile(path, plan, verification, step.problem);
+  if (metadata && step.report.read(*metadata))
+    step.program = readProgram(*metadata, step.report);
+  if (!step.program && step.problem.empty())
+    step.problem = "its program cannot be read";
+  return step;
+}
+
+static Evaluation evaluate(const CompiledStep &step,
+                           const simulate::Cluster &cluster) {
+  Evaluation result;
+  result.problem = step.problem;
+  if (!result.problem.empty())
     return result;
-  }
   llvm::Expected<simulate::StepTimes> times =
-      simulate::simulate(*program, cluster, /*keepSpans=*/false);
+      simulate::simulate(*step.program, cluster, /*keepSpans=*/false);
   if (!times)
     result.problem = llvm::toString(times.takeError());
   else
-    describe(report, *program, *times, result);
+    describe(step.report, *step.program, *times, result);
   return result;
+}
+
+Evaluation tessera::evaluatePlan(const std::string &path,
+                                 const PlanOptions &plan,
+                                 const simulate::Cluster &cluster,
+                                 Verification verification) {
+  return evaluate(compileStep(path, plan, verification), cluster);
+}
+
+/// Runs each loop once less. False: there is none.
+static bool shortenLoops(simulate::Program &program) {
+  bool hasLoops = false;
+  for (simulate::StageProgram &stage : program.stages)
+    for (simulate::Call &call : stage.calls)
+      if (call.times > 1) {
+        --call.times;
+        hasLoops = true;
+      }
+  return hasLoops;
+}
+
+std::pair<Evaluation, Evaluation>
+tessera::evaluateMicroBatches(const std::string &path, const PlanOptions &plan,
+                              const simulate::Cluster &cluster) {
+  CompiledStep step = compileStep(path, plan, Verification::AfterEachPass);
+  Evaluation all = evaluate(step, cluster);
+  if (step.program && shortenLoops(*step.program))
+    return {evaluate(step, cluster), all};
+  PlanOptions fewer = plan;
+  fewer.sizes.batch -= plan.sizes.batch / plan.sizes.microBatches;
+  --fewer.sizes.microBatches;
+  return {all.problem.empty()
+              ? evaluatePlan(path, fewer, cluster, Verification::AfterEachPass)
+              : all,
+          all};
 }

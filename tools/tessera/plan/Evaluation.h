@@ -37,10 +37,23 @@ struct ModelFacts {
 bool readFacts(const std::string &path, const PlanOptions &plan,
                ModelFacts &facts);
 
+/// Whether MLIR's verifier runs when a plan is compiled. It takes a third of
+/// the time, and has had its say about a plan's sample: a search leaves it out,
+/// but for samples and the best plan.
+enum class Verification { None, AfterEachPass };
+
 /// Compiles the training step of the model at `path`, without code, and
 /// simulates it. Prints nothing; may run in several threads.
 Evaluation evaluatePlan(const std::string &path, const PlanOptions &plan,
-                        const simulate::Cluster &cluster);
+                        const simulate::Cluster &cluster,
+                        Verification verification);
+
+/// The same with one micro-batch less, and as given, of one compilation where
+/// micro-batches run in loops: each loop once less. `plan` has at least three,
+/// and no stages.
+std::pair<Evaluation, Evaluation>
+evaluateMicroBatches(const std::string &path, const PlanOptions &plan,
+                     const simulate::Cluster &cluster);
 
 } // namespace tessera
 

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/plan/Planner.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -134,16 +135,30 @@ double Planner::objectiveOf(const PlanOptions &plan, const Estimate &of) const {
              : of.seconds;
 }
 
+/// Memory that a formula says is needed may be there after all, up to this.
+static constexpr double kMemoryTolerance = 1.1;
+
+/// Whether the search chose layers that recompute otherwise than the rest.
+bool Planner::hasChosenLayers(const PlanOptions &plan) const {
+  return space.choosesLayers() && !plan.memory.layerRecompute.ranges.empty();
+}
+
+/// Whether the plan's estimate is what it would take; of others it is what a
+/// plan would take that they lead to.
+bool Planner::isAsEstimated(const PlannedStep &step) const {
+  return step.estimate && !hasChosenLayers(step.plan) &&
+         step.estimate->problem.empty() &&
+         step.estimate->bytes <= memoryLimit * kMemoryTolerance;
+}
+
 /// Of a plan that needs too much memory, that of the best plan some of whose
 /// layers recompute more, if there is one: it is found once this one is
 /// compiled.
 double Planner::estimateOf(const PlannedStep &step) const {
-  // Memory that a formula says may be there after all.
-  constexpr double tolerance = 1.1;
   const Estimate &own = *step.estimate;
   if (!own.problem.empty())
     return kUnknown;
-  if (own.bytes <= memoryLimit * tolerance)
+  if (isAsEstimated(step))
     return objectiveOf(step.plan, own);
   double least = costOfBytes(own.bytes);
   if (!space.choosesLayers() || options.planning.objective == "memory")
@@ -165,30 +180,72 @@ double Planner::estimateOf(const PlannedStep &step) const {
   return least;
 }
 
-std::vector<double> Planner::estimates() {
-  for (PlannedStep &step : plans)
-    step.estimate = estimate(samples.at(sampleKey(step.plan, cluster)),
-                             step.plan, facts.layers);
-  std::vector<double> costs;
-  for (const PlannedStep &step : plans)
-    costs.push_back(estimateOf(step));
-  return costs;
+/// What the estimate of a plan should have been. 0: it says nothing about it.
+double Planner::exactOf(const PlannedStep &step) const {
+  if (!step.of.problem.empty() || !isAsEstimated(step))
+    return 0;
+  return objectiveOf(step.plan,
+                     {"", step.of.seconds, static_cast<double>(step.of.bytes)});
 }
 
-std::vector<double> Planner::evaluate(const std::vector<size_t> &wanted) {
+void Planner::estimateAll() {
+  takeSamples();
+  for (PlannedStep &step : plans)
+    if (!step.estimate)
+      step.estimate = estimate(samples.at(sampleKey(step.plan, cluster)),
+                               step.plan, facts.layers);
+}
+
+/// What a formula says of a pipeline is off alike for plans with the same one.
+plan::Guess Planner::guessOf(size_t number) {
+  const PlannedStep &step = plans[number];
+  double cost = estimateOf(step);
+  if (cost >= kUnknown)
+    return {number, cost};
+  const PlanOptions &plan = step.plan;
+  std::string pipeline = llvm::formatv(
+      "{0} {1} {2}", plan.mesh.sizeOf(MeshAxis::Pipeline),
+      plan.stages.virtualStages, static_cast<int>(plan.stages.schedule));
+  return {number, cost,
+          pipelines.try_emplace(pipeline, pipelines.size()).first->second};
+}
+
+/// Of a plan next to one that was compiled.
+plan::Guess Planner::guessFrom(const PlannedStep &from, size_t number) {
+  const PlannedStep &step = plans[number];
+  if (!step.estimate->problem.empty() || !from.estimate->problem.empty())
+    return {number, 0};
+  if (!hasChosenLayers(step.plan))
+    return guessOf(number);
+  // What the change does to estimates without such layers.
+  double bytes = static_cast<double>(from.of.bytes) * step.estimate->bytes /
+                 from.estimate->bytes;
+  if (from.fits(memoryLimit) && bytes > memoryLimit * kMemoryTolerance)
+    return {number, costOfBytes(bytes)};
+  return {number,
+          objectiveOf(step.plan, {"",
+                                  from.of.seconds * step.estimate->seconds /
+                                      from.estimate->seconds,
+                                  bytes})};
+}
+
+std::vector<plan::Outcome>
+Planner::evaluate(const std::vector<size_t> &wanted) {
   forEachNumber(wanted.size(), threads, [&](size_t i) {
     PlannedStep &step = plans[wanted[i]];
-    step.of = evaluatePlan(options.model, step.plan, cluster);
+    step.of =
+        evaluatePlan(options.model, step.plan, cluster, Verification::None);
   });
-  std::vector<double> costs;
+  std::vector<plan::Outcome> outcomes;
   for (size_t number : wanted) {
-    costs.push_back(costOf(plans[number]));
-    best = std::min(best, costs.back());
+    const PlannedStep &step = plans[number];
+    outcomes.push_back({costOf(step), exactOf(step)});
+    best = std::min(best, outcomes.back().cost);
   }
-  return costs;
+  return outcomes;
 }
 
-std::vector<size_t> Planner::neighbours(size_t number) {
+std::vector<plan::Guess> Planner::neighbours(size_t number) {
   std::vector<size_t> found;
   const PlannedStep from = plans[number]; // numberOf adds to them
   for (const PlanOptions &plan :
@@ -197,7 +254,11 @@ std::vector<size_t> Planner::neighbours(size_t number) {
   if (std::optional<PlanOptions> fewer = families.oneFewer(from.plan);
       fewer && space.choosesLayers())
     found.push_back(numberOf(*fewer));
-  return found;
+  estimateAll();
+  std::vector<plan::Guess> guesses;
+  for (size_t next : found)
+    guesses.push_back(guessFrom(plans[number], next));
+  return guesses;
 }
 
 /// Plans of which more or fewer layers recompute. A plan that does not fit, and
@@ -226,10 +287,11 @@ std::optional<PlanningResult> Planner::run() {
   addPlans();
   if (!sampled.make(options.model))
     return std::nullopt;
-  takeSamples();
+  estimateAll();
   size_t first = plans.size();
   plan::SearchProblem problem;
-  problem.estimates = estimates();
+  for (size_t number = 0; number < first; ++number)
+    problem.guesses.push_back(guessOf(number));
   problem.evaluate = [&](const std::vector<size_t> &wanted) {
     return evaluate(wanted);
   };
@@ -239,6 +301,7 @@ std::optional<PlanningResult> Planner::run() {
   limits.evaluations = static_cast<size_t>(options.planning.evaluations);
   limits.batch = threads;
   PlanningResult result = resultOf(plan::search(problem, limits));
+  verifyBest(result);
   result.first = first;
   result.sampled = samples.size();
   return result;
@@ -275,6 +338,21 @@ static void dropCopies(std::vector<PlannedStep> &steps) {
   steps = std::move(kept);
 }
 
+/// Drops plans before the first one that the verifier has nothing against.
+void Planner::verifyBest(PlanningResult &result) const {
+  while (!result.steps.empty()) {
+    const PlannedStep &best = result.steps.front();
+    std::string problem = evaluatePlan(options.model, best.plan, cluster,
+                                       Verification::AfterEachPass)
+                              .problem;
+    if (problem.empty())
+      return;
+    result.fitting -= best.fits(memoryLimit);
+    result.problem = problem;
+    result.steps.erase(result.steps.begin());
+  }
+}
+
 PlanningResult Planner::resultOf(const plan::SearchResult &found) {
   PlanningResult result;
   result.isComplete = found.isComplete;
@@ -286,7 +364,9 @@ PlanningResult Planner::resultOf(const plan::SearchResult &found) {
       continue;
     }
     result.steps.push_back(step);
-    if (step.estimate && step.estimate->problem.empty())
+    if (hasChosenLayers(step.plan))
+      result.steps.back().estimate.reset();
+    else if (step.estimate && step.estimate->problem.empty())
       result.largestError =
           std::max(result.largestError,
                    std::abs(step.estimate->seconds / step.of.seconds - 1));

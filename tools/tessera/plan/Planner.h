@@ -14,7 +14,10 @@ namespace tessera {
 struct PlannedStep {
   PlanOptions plan;
   Evaluation of;
-  std::optional<Estimate> estimate; ///< Of plans that a search begins with.
+  /// While a search runs, as if it had chosen no layers that recompute
+  /// otherwise than the rest; in its result, not of plans of which it chose
+  /// them.
+  std::optional<Estimate> estimate;
 
   bool fits(double limit) const {
     return of.problem.empty() && static_cast<double>(of.bytes) <= limit;
@@ -47,14 +50,20 @@ private:
   void takeSamples();
   const Sample &sampleFor(const PlanOptions &plan);
   double objectiveOf(const PlanOptions &plan, const Estimate &of) const;
+  bool hasChosenLayers(const PlanOptions &plan) const;
+  bool isAsEstimated(const PlannedStep &step) const;
   double estimateOf(const PlannedStep &step) const;
   double costOf(const PlannedStep &step) const;
-  std::vector<double> estimates();
-  std::vector<double> evaluate(const std::vector<size_t> &numbers);
-  std::vector<size_t> neighbours(size_t number);
+  double exactOf(const PlannedStep &step) const;
+  void estimateAll();
+  plan::Guess guessOf(size_t number);
+  plan::Guess guessFrom(const PlannedStep &from, size_t number);
+  std::vector<plan::Outcome> evaluate(const std::vector<size_t> &numbers);
+  std::vector<plan::Guess> neighbours(size_t number);
   std::vector<plan::Guess> followers(size_t number);
   size_t numberOf(const PlanOptions &plan);
   void addPlans();
+  void verifyBest(PlanningResult &result) const;
   PlanningResult resultOf(const plan::SearchResult &found);
 
   const DriverOptions &options;
@@ -67,6 +76,7 @@ private:
   std::map<std::string, size_t> numbers; ///< By the plan's options.
   SampledModel sampled;
   std::map<std::string, Sample> samples;
+  std::map<std::string, size_t> pipelines; ///< Their groups, by what they are.
   LayerFamilies families;
   double best; ///< The least cost so far.
 };
