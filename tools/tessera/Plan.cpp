@@ -9,29 +9,12 @@
 #include "tools/tessera/page/Page.h"
 #include "tools/tessera/plan/PlanText.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/simulate/ClusterDevice.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace tessera;
-
-/// Each that is not given is the cluster's. Most files of clusters describe
-/// GPUs, which compute in bf16.
-static void chooseDevice(DriverOptions &options,
-                         const simulate::Cluster &cluster) {
-  if (cluster.kind == DeviceKind::Cpu)
-    return;
-  const auto &given = options.planning.given;
-  const auto &products = cluster.device.products;
-  if (!given.count("--device")) {
-    options.plan.device.target.kind = DeviceKind::Cuda;
-    if (!cluster.architecture.empty())
-      options.plan.device.target.arch = cluster.architecture;
-  }
-  if (!given.count("--precision") && !products.count(Precision::F32) &&
-      products.count(Precision::BF16))
-    options.plan.precision = Precision::BF16;
-}
 
 /// Prints an error and returns false where the cluster is too small. The ranks
 /// of a CPU, as many as one likes, share its cores.
@@ -149,16 +132,18 @@ static int explain(const DriverOptions &options,
 }
 
 int tessera::runPlan(const DriverOptions &given) {
-  DriverOptions options = given;
-  if (options.isProgram())
-    return printError("'" + options.model +
+  if (given.isProgram())
+    return printError("'" + given.model +
                       "' is a program with a batch of its own, which plans "
                       "would cut in different ways; give the config.json");
   Expected<simulate::Cluster> cluster =
-      simulate::readCluster(options.simulate.cluster);
+      simulate::readCluster(given.simulate.cluster);
   if (!cluster)
     return printError(toString(cluster.takeError()));
-  chooseDevice(options, *cluster);
+  std::optional<DriverOptions> taken = optionsFor(*cluster, given);
+  if (!taken)
+    return 1;
+  DriverOptions &options = *taken;
   if (!options.planning.explained.empty())
     return explain(options, *cluster);
   ModelFacts facts;

@@ -7,6 +7,7 @@
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/page/Page.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/simulate/ClusterDevice.h"
 #include "tools/tessera/simulate/Prediction.h"
 #include "tools/tessera/simulate/SimulatedStep.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -59,11 +60,15 @@ static bool findSoftwareMemory(const DriverOptions &options,
   return memory.has_value();
 }
 
-int tessera::runSimulate(const DriverOptions &options) {
+int tessera::runSimulate(const DriverOptions &given) {
   Expected<simulate::Cluster> cluster =
-      simulate::readCluster(options.simulate.cluster);
+      simulate::readCluster(given.simulate.cluster);
   if (!cluster)
     return printError(toString(cluster.takeError()));
+  std::optional<DriverOptions> taken = optionsFor(*cluster, given);
+  if (!taken)
+    return 1;
+  const DriverOptions &options = *taken;
   std::optional<std::string> metadata = metadataOf(options);
   Report report;
   if (!metadata || !report.read(*metadata))

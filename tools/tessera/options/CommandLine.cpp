@@ -711,7 +711,13 @@ void CommandLine::check() {
   applyPlan();
   // A token is named to be appended.
   options.tokenize.appendsEnd |= !options.tokenize.endToken.empty();
-  if (isGiven("--gemm-epilogues") && !options.plan.device.target.isCuda())
+  bool isForCluster =
+      options.command == Command::Plan ||
+      (options.command == Command::Simulate && !options.isArtifact());
+  options.simulate.takesDevice = isForCluster && !isGiven("--device");
+  options.simulate.takesPrecision = isForCluster && !isGiven("--precision");
+  if (isGiven("--gemm-epilogues") && !options.simulate.takesDevice &&
+      !options.plan.device.target.isCuda())
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();
   checkPlanning();

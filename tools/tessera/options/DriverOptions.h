@@ -69,6 +69,9 @@ struct EncodeOptions {
 struct SimulateOptions {
   std::string cluster;  ///< A file.
   std::string measured; ///< A trace of the step as it ran; "": none.
+  /// A program that is compiled for it, with a device or precision that is not
+  /// given, has the cluster's.
+  bool takesDevice = false, takesPrecision = false;
 };
 
 /// Of tessera calibrate.
