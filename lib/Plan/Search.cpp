@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace tessera::plan;
 
@@ -28,10 +29,12 @@ private:
   double correctedOf(const Guess &guess) const;
   bool mayBeBest(const Guess &guess) const;
   void learn(const Guess &guess, double exact);
+  void sortWaiting();
   std::vector<Guess> takeWaiting();
   bool tryInOrder(size_t kept);
   std::vector<Guess> nextTo(size_t number);
   bool climb();
+  void fill();
   void evaluate(std::vector<Guess> guesses);
   size_t left() const {
     return limits.evaluations - std::min(limits.evaluations, seen.size());
@@ -42,7 +45,7 @@ private:
   SearchResult result;
   std::set<size_t> seen;
   double best = std::numeric_limits<double>::infinity();
-  size_t bestNumber = 0;
+  size_t bestNumber = 0, fitting = 0;
   double margin = limits.margin; ///< Grows with estimates that were above it.
   std::map<size_t, GroupErrors> groups;
   std::vector<Guess> waiting; ///< To be tried.
@@ -101,6 +104,7 @@ void Searcher::evaluate(std::vector<Guess> guesses) {
   std::vector<Outcome> outcomes = problem.evaluate(numbers);
   for (size_t i = 0; i < numbers.size(); ++i) {
     seen.insert(numbers[i]);
+    fitting += outcomes[i].fits;
     result.evaluated.push_back({numbers[i], outcomes[i].cost});
     learn(guesses[i], outcomes[i].exact);
     if (outcomes[i].cost < best) {
@@ -113,8 +117,8 @@ void Searcher::evaluate(std::vector<Guess> guesses) {
       waiting.push_back(guess);
 }
 
-/// The next candidates that may be the best.
-std::vector<Guess> Searcher::takeWaiting() {
+/// By corrected estimates, without those that were evaluated.
+void Searcher::sortWaiting() {
   auto isSeen = [&](const Guess &guess) {
     return seen.count(guess.candidate) != 0;
   };
@@ -125,6 +129,11 @@ std::vector<Guess> Searcher::takeWaiting() {
                      return std::pair(correctedOf(a), a.candidate) <
                             std::pair(correctedOf(b), b.candidate);
                    });
+}
+
+/// The next candidates that may be the best.
+std::vector<Guess> Searcher::takeWaiting() {
+  sortWaiting();
   std::vector<Guess> some;
   for (const Guess &guess : waiting) {
     bool mayBe = isClimbing ? correctedOf(guess) <= best : mayBeBest(guess);
@@ -174,6 +183,18 @@ bool Searcher::climb() {
   return true;
 }
 
+/// What is no worse than twice the best, until enough fit.
+void Searcher::fill() {
+  waiting = problem.guesses;
+  while (fitting > 0 && fitting < limits.shown && left() > 0) {
+    sortWaiting();
+    if (waiting.empty() || correctedOf(waiting.front()) > 2 * best)
+      return;
+    waiting.resize(std::min(waiting.size(), limits.batch));
+    evaluate(std::exchange(waiting, problem.guesses));
+  }
+}
+
 /// A third of the evaluations is left for what is next to the best.
 SearchResult Searcher::run() {
   for (const Guess &guess : problem.guesses)
@@ -184,6 +205,7 @@ SearchResult Searcher::run() {
   isClimbing = true;
   bool isTop = climb();
   result.isComplete = isTried && isTop;
+  fill();
   return std::move(result);
 }
 

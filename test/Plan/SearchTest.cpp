@@ -224,6 +224,28 @@ TEST(Search, LeavesOutNeighboursThatCannotBeBetter) {
   EXPECT_TRUE(result.isComplete);
 }
 
+/// The first does not fit; of the others two are shown, but none that takes
+/// more than twice as long.
+TEST(Search, ShowsMoreThanTheBest) {
+  MadeUp made{{1e15, 10, 15, 16, 30}, {}};
+  SearchProblem problem = made.problem({9, 10, 15, 16, 30});
+  auto costs = problem.evaluate;
+  problem.evaluate = [&](const std::vector<size_t> &numbers) {
+    std::vector<Outcome> result = costs(numbers);
+    for (Outcome &outcome : result)
+      outcome.fits = outcome.cost < 1e15;
+    return result;
+  };
+  SearchLimits limits{0.1, 10, 1};
+  limits.shown = 2;
+  EXPECT_TRUE(search(problem, limits).isComplete);
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 1, 2}));
+  made.asked.clear();
+  limits.shown = 9;
+  search(problem, limits);
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 1, 2, 3}));
+}
+
 TEST(Search, EndsWithoutCandidates) {
   MadeUp made;
   SearchResult result = search(made.problem({}), {0.1, 10, 2});

@@ -157,8 +157,7 @@ int tessera::runPlan(const DriverOptions &given) {
   const PlanningResult &result = *found;
   if (result.fitting == 0)
     return explainNothing(result, planner.searchSpace());
-  PlanText text{result, planner.searchSpace(), *cluster,
-                options.planning.tokens};
+  PlanText text{result, planner.searchSpace(), *cluster, options.planning};
   const std::string &fastest = result.steps.front().plan.mesh.str();
   if (!writePage(options.html, "plan", cluster->name + ": " + fastest,
                  text.json()))

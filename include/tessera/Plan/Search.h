@@ -29,6 +29,7 @@ struct Outcome {
   /// What the estimate should have been, which may be no cost: of what must not
   /// be chosen. 0: says nothing about estimates.
   double exact;
+  bool fits = true; ///< It may be chosen.
 };
 
 struct SearchProblem {
@@ -57,6 +58,9 @@ struct SearchLimits {
   /// If so many groups are known, estimates of others are thought to be as low
   /// as the lowest of these, within half of `margin`.
   size_t knownGroups = 5;
+  /// Whoever asks wants to see more than the best: at least so many that fit,
+  /// of those to begin with whose estimates are below twice the best.
+  size_t shown = 0;
 };
 
 struct SearchResult {

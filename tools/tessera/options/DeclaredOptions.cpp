@@ -498,6 +498,8 @@ void DeclaredOptions::addPlanning(CLI::App *sub) {
       ->excludes(sub->get_option("--batch"));
   declare(sub, "--evaluations", FlagCheck::Positive, given.evaluations,
           "Most plans that are compiled whole");
+  declare(sub, "--plans", FlagCheck::Positive, given.plans,
+          "Plans to print, the best ones; as many are compiled, if they fit");
   declare(sub, "--tokens", FlagCheck::Positive, given.tokens,
           "Also say what time and energy so many tokens take (default: it does "
           "not)");

@@ -87,6 +87,7 @@ struct PlanningOptions {
   std::string objective = "time";
   double tokens = 0; ///< Of a whole training; 0: not asked for.
   int64_t evaluations = 60;
+  int64_t plans = 10;                 ///< That many are printed.
   std::vector<std::string> explained; ///< Two files.
   /// Options of PlanFlags.def that are not searched, with their texts.
   std::map<std::string, std::string> given;

@@ -11,9 +11,6 @@
 using namespace llvm;
 using namespace tessera;
 
-/// Rows of a table.
-static constexpr size_t kShown = 10;
-
 static std::string secondsText(double seconds) {
   if (seconds >= 1)
     return formatv("{0:f3} s", seconds);
@@ -114,11 +111,12 @@ static std::vector<std::string> header() {
           "sp",   "recompute",     "bucket", "step",     "memory"};
 }
 
-static std::string tableOf(const PlanningResult &result, size_t width) {
+static std::string tableOf(const PlanningResult &result, size_t plans,
+                           size_t width) {
   std::vector<std::string> titles = header();
   titles.push_back("against the best");
   Table table(titles);
-  for (const PlannedStep &step : ArrayRef(result.steps).take_front(kShown)) {
+  for (const PlannedStep &step : ArrayRef(result.steps).take_front(plans)) {
     std::vector<std::string> row = rowOf(step);
     row.push_back(whyWorse(step, result));
     table.add(row);
@@ -151,7 +149,7 @@ static Training trainingOf(const PlanText &found) {
   int64_t ofNode = found.cluster.sharedBy(best.ranks).devicesPerNode;
   Training training;
   training.seconds =
-      found.tokens / static_cast<double>(best.tokens) * best.seconds;
+      found.asked.tokens / static_cast<double>(best.tokens) * best.seconds;
   training.nodes = llvm::divideCeil(best.ranks, ofNode);
   training.joules = training.seconds * found.cluster.nodePower *
                     static_cast<double>(training.nodes);
@@ -159,12 +157,13 @@ static Training trainingOf(const PlanText &found) {
 }
 
 static std::string trainingText(const PlanText &found) {
-  if (found.tokens == 0)
+  if (found.asked.tokens == 0)
     return "";
   constexpr double day = 86400, megawattHour = 3.6e9;
   Training training = trainingOf(found);
-  std::string text = formatv("\n{0} tokens take {1:f1} days",
-                             countText(found.tokens), training.seconds / day);
+  std::string text =
+      formatv("\n{0} tokens take {1:f1} days", countText(found.asked.tokens),
+              training.seconds / day);
   if (training.joules == 0)
     return text + "; for their energy, the cluster's file lacks "
                   "'nodes.power_watts'\n";
@@ -185,7 +184,7 @@ std::string PlanText::text(size_t width) const {
                   100 * result.largestError,
                   result.isComplete ? "no estimate of what is left is better"
                                     : "--evaluations ended the search");
-  text += tableOf(result, width);
+  text += tableOf(result, static_cast<size_t>(asked.plans), width);
   text += "\ntime against memory: no other plan is better in both\n";
   return text + frontOf(result, width) + trainingText(*this);
 }
@@ -233,9 +232,9 @@ json::Value PlanText::json() const {
                     {"memory_limit_bytes", result.memoryLimit},
                     {"plans", std::move(plans)},
                     {"pareto", std::move(front)}};
-  if (tokens > 0) {
+  if (asked.tokens > 0) {
     Training training = trainingOf(*this);
-    json::Object whole{{"tokens", tokens},
+    json::Object whole{{"tokens", asked.tokens},
                        {"seconds", training.seconds},
                        {"nodes", training.nodes}};
     if (training.joules > 0)

@@ -13,7 +13,7 @@ struct PlanText {
   const PlanningResult &result;
   const plan::SearchSpace &space;
   const simulate::Cluster &cluster;
-  double tokens = 0; ///< Of a whole training; 0: not asked for.
+  const PlanningOptions &asked;
 
   std::string text(size_t width) const;
   llvm::json::Value json() const;

@@ -239,7 +239,7 @@ Planner::evaluate(const std::vector<size_t> &wanted) {
   std::vector<plan::Outcome> outcomes;
   for (size_t number : wanted) {
     const PlannedStep &step = plans[number];
-    outcomes.push_back({costOf(step), exactOf(step)});
+    outcomes.push_back({costOf(step), exactOf(step), step.fits(memoryLimit)});
     best = std::min(best, outcomes.back().cost);
   }
   return outcomes;
@@ -300,6 +300,7 @@ std::optional<PlanningResult> Planner::run() {
   plan::SearchLimits limits;
   limits.evaluations = static_cast<size_t>(options.planning.evaluations);
   limits.batch = threads;
+  limits.shown = static_cast<size_t>(options.planning.plans);
   PlanningResult result = resultOf(plan::search(problem, limits));
   verifyBest(result);
   result.first = first;
