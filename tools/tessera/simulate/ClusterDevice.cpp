@@ -21,8 +21,9 @@ tessera::optionsFor(const simulate::Cluster &cluster,
       !products.count(Precision::F32) && products.count(Precision::BF16))
     options.plan.precision = Precision::BF16;
   if (!device.gemmEpilogues && !device.target.isCuda()) {
-    printError("--no-gemm-epilogues needs a cluster of GPUs; on the CPU kernels "
-               "do it");
+    printError(
+        "--no-gemm-epilogues needs a cluster of GPUs; on the CPU kernels "
+        "do it");
     return std::nullopt;
   }
   return options;
