@@ -30,14 +30,23 @@ using llvm::Expected;
 
 namespace {
 
-/// The first error of a file.
+/// The first error of a file, but any other rather than a missing key: the one
+/// that stands there instead says more.
 struct Problem {
   std::string path, text;
+  bool isMissing = false;
 
   void note(const toml::source_region &where, const std::string &what) {
-    if (text.empty())
+    if (text.empty() || isMissing)
       text = llvm::formatv("{0}:{1}:{2}: {3}", path, where.begin.line,
                            where.begin.column, what);
+    isMissing = false;
+  }
+  void noteMissing(const toml::source_region &where, const std::string &key) {
+    if (!text.empty())
+      return;
+    note(where, "'" + key + "' is missing");
+    isMissing = true;
   }
 };
 
@@ -150,7 +159,7 @@ private:
     known.insert(key);
     const toml::node *node = table ? table->get(key) : nullptr;
     if (!node && table && isRequired)
-      problem.note(table->source(), "'" + path(key) + "' is missing");
+      problem.noteMissing(table->source(), path(key));
     return node;
   }
   std::string path(const std::string &key) const {

@@ -365,7 +365,8 @@ TEST(ClusterTest, ErrorsOfCpus) {
   EXPECT_EQ(errorOf(cpuWith("threads = 2", "threads = 1")),
             "16:1: 'ranks' has two tables with 1 threads");
   EXPECT_EQ(errorOf(cpuWith("cores = 4", "devices = 4")),
-            "2:1: 'nodes.cores' is missing");
+            "4:1: unknown key 'devices' in [nodes]; it may have 'cores', "
+            "'count', 'memory_bytes', 'power_watts'");
   EXPECT_EQ(errorOf(cpuWith("kernel_bandwidth = [[1024, 1e10]]", "")),
             "10:1: 'ranks.f32.kernel_bandwidth' is missing");
 }
