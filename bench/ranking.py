@@ -87,7 +87,8 @@ class Case:
         sizes = without_batch(sizes)
         text = subprocess.run([options.bin / "tessera", "plan", path, *sizes, "--cluster", options.cluster, "--gpus",
                                str(ranks), "--global-batch", str(batch), "--evaluations", str(options.evaluations),
-                               "--plans", str(options.evaluations), "--json"], check=True, capture_output=True, text=True).stdout
+                               "--plans", str(options.evaluations), "--json"],
+                              check=True, capture_output=True, text=True).stdout
         found = json.loads(text)
         plans = [plan for plan in found["plans"] if plan["fits"]]
         self.ranked, self.complete = len(plans), found["complete"]

@@ -136,8 +136,10 @@ std::vector<Guess> Searcher::takeWaiting() {
   sortWaiting();
   std::vector<Guess> some;
   for (const Guess &guess : waiting) {
+    if (some.size() == limits.batch)
+      break;
     bool mayBe = isClimbing ? correctedOf(guess) <= best : mayBeBest(guess);
-    if (some.size() < limits.batch && mayBe &&
+    if (mayBe &&
         std::none_of(some.begin(), some.end(), [&](const Guess &other) {
           return other.candidate == guess.candidate;
         }))

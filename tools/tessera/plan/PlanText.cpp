@@ -176,10 +176,10 @@ static std::string trainingText(const PlanText &found) {
 
 std::string PlanText::text(size_t width) const {
   std::string text = formatv(
-      "{0} plans to begin with, {1} samples, {2} compiled whole, of which {3} "
-      "fit into {4}\n",
-      result.first, result.sampled, result.steps.size(), result.fitting,
-      signedBytes(result.memoryLimit));
+      "{0} to begin with, {1}, {2} compiled whole, of which {3} fit into {4}\n",
+      counted(static_cast<int64_t>(result.first), "plan"),
+      counted(static_cast<int64_t>(result.sampled), "sample"),
+      result.steps.size(), result.fitting, signedBytes(result.memoryLimit));
   text += formatv("estimates were at most {0:f1} % off; {1}\n\n",
                   100 * result.largestError,
                   result.isComplete ? "no estimate of what is left is better"

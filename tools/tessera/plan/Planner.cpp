@@ -2,7 +2,6 @@
 
 #include "tools/tessera/plan/Planner.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -203,9 +202,8 @@ plan::Guess Planner::guessOf(size_t number) {
   if (cost >= kUnknown)
     return {number, cost};
   const PlanOptions &plan = step.plan;
-  std::string pipeline = llvm::formatv(
-      "{0} {1} {2}", plan.mesh.sizeOf(MeshAxis::Pipeline),
-      plan.stages.virtualStages, static_cast<int>(plan.stages.schedule));
+  std::tuple pipeline(plan.mesh.sizeOf(MeshAxis::Pipeline),
+                      plan.stages.virtualStages, plan.stages.schedule);
   return {number, cost,
           pipelines.try_emplace(pipeline, pipelines.size()).first->second};
 }

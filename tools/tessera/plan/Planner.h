@@ -7,6 +7,7 @@
 #include "tessera/Plan/SearchSpace.h"
 #include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/plan/LayerFamilies.h"
+#include <tuple>
 
 namespace tessera {
 
@@ -76,7 +77,8 @@ private:
   std::map<std::string, size_t> numbers; ///< By the plan's options.
   SampledModel sampled;
   std::map<std::string, Sample> samples;
-  std::map<std::string, size_t> pipelines; ///< Their groups, by what they are.
+  /// Groups of estimates, by stages, virtual stages and schedule.
+  std::map<std::tuple<int64_t, int64_t, ScheduleKind>, size_t> pipelines;
   LayerFamilies families;
   double best; ///< The least cost so far.
 };
