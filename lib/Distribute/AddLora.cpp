@@ -9,6 +9,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/Options/LoraOptions.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -373,7 +374,7 @@ llvm::json::Value taskOf(ModuleOp module) {
 /// The name that the model's config.json gives it; null if it gives none.
 llvm::json::Value baseNameOf(DictionaryAttr files) {
   auto text = files ? files.getAs<StringAttr>(nn::kConfigFile) : StringAttr();
-  auto config = llvm::json::parse(text ? text.getValue() : "{}");
+  auto config = parseJson(text ? text.getValue() : "{}");
   if (!config) {
     llvm::consumeError(config.takeError());
     return nullptr;

@@ -1,14 +1,12 @@
 //===- ConfigFile.cpp - a JSON object whose keys have locations -----------===//
 
 #include "lib/Import/ConfigFile.h"
+#include "tessera/Json/ParseJson.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace tessera;
-
-/// Deeper files are refused before the recursive parser sees them.
-static constexpr int kMaximalDepth = 64;
 
 /// Those of transformers have some kilobytes.
 static constexpr uint64_t kMaximalBytes = 16 << 20;
@@ -51,7 +49,7 @@ FailureOr<ConfigFile> ConfigFile::nested(StringRef key) const {
 }
 
 /// Where each key of the outermost object stands.
-LogicalResult ConfigFile::scan(StringRef text) {
+void ConfigFile::scan(StringRef text) {
   Position here;
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i, ++here.column) {
@@ -60,10 +58,7 @@ LogicalResult ConfigFile::scan(StringRef text) {
       ++here.line;
       here.column = 0;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaximalDepth)
-        return emitError(locate(here))
-               << "malformed JSON: nested " << depth
-               << " levels deep; a config has at most " << kMaximalDepth;
+      ++depth;
     } else if (c == '}' || c == ']') {
       --depth;
     } else if (c == '"') {
@@ -73,26 +68,21 @@ LogicalResult ConfigFile::scan(StringRef text) {
       if (depth == 1 && text.substr(end + 1).ltrim().starts_with(":"))
         positions[text.slice(i + 1, end)] = here; // the last one counts
       if (end >= text.size() || text[end] == '\n')
-        return success(); // unterminated: the parser says so
+        return; // unterminated: the parser says so
       here.column += end - i;
       i = end;
     }
   }
-  return success();
 }
 
-/// The parser's errors read "[line:column, byte=n]: what".
 LogicalResult ConfigFile::parse(StringRef text) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> value = parseJson(text);
   if (!value) {
-    std::string message = llvm::toString(value.takeError());
-    auto [where, what] = StringRef(message).split("]: ");
-    Position position;
-    auto [line, rest] = where.ltrim('[').split(':');
-    (void)line.getAsInteger(10, position.line);
-    (void)rest.split(',').first.getAsInteger(10, position.column);
-    return emitError(locate(position))
-           << "malformed JSON: " << (what.empty() ? StringRef(message) : what);
+    llvm::handleAllErrors(value.takeError(), [&](const JsonError &error) {
+      emitError(locate({error.line, error.column}))
+          << "malformed JSON: " << error.what;
+    });
+    return failure();
   }
   llvm::json::Object *object = value->getAsObject();
   if (!object)
@@ -113,7 +103,8 @@ FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path) {
     return emitError(file.locate({}))
            << "has " << text.size() << " bytes; a config has at most "
            << kMaximalBytes;
-  if (failed(file.scan(text)) || failed(file.parse(text)))
+  file.scan(text);
+  if (failed(file.parse(text)))
     return failure();
   file.content = text.str();
   return file;

@@ -53,7 +53,7 @@ private:
       : context(context), path(path.str()) {}
   mlir::Location locate(Position position) const;
   mlir::LogicalResult parse(llvm::StringRef text);
-  mlir::LogicalResult scan(llvm::StringRef text);
+  void scan(llvm::StringRef text);
   mlir::LogicalResult wrongType(llvm::StringRef key,
                                 llvm::StringRef wanted) const;
 

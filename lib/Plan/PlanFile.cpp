@@ -1,6 +1,7 @@
 //===- PlanFile.cpp - a plan as a file ------------------------------------===//
 
 #include "tessera/Plan/PlanFile.h"
+#include "tessera/Json/ParseJson.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -45,7 +46,7 @@ std::string plan::identify(const std::string &path, ModelIdentity &model) {
     model = {"program", digestOf(text)};
     return "";
   }
-  Expected<json::Value> config = json::parse(text);
+  Expected<json::Value> config = parseJson(text);
   if (!config)
     return "'" + file.str().str() + "': " + toString(config.takeError());
   const json::Object *keys = config->getAsObject();
@@ -240,7 +241,7 @@ std::string plan::readPlan(const std::string &path, PlanFile &plan) {
   std::string text;
   if (std::string why = readText(path, text); !why.empty())
     return why;
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return "'" + path + "': " + toString(value.takeError());
   std::string why = readRoot(*value, plan);

@@ -12,6 +12,7 @@
 #include "tessera/Dialect/RT/OverStep.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Dialect/RT/TaskRuns.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/Target/ArtifactLimits.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
@@ -355,7 +356,7 @@ LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
       module->getAttrOfType<StringAttr>(rt::RTDialect::kPipelineAttr);
   if (!pipeline)
     return success();
-  llvm::Expected<json::Value> parsed = json::parse(pipeline.getValue());
+  llvm::Expected<json::Value> parsed = parseJson(pipeline.getValue());
   if (!parsed || !parsed->getAsObject()) {
     llvm::consumeError(parsed.takeError());
     return module.emitError() << "has a '" << rt::RTDialect::kPipelineAttr
@@ -382,7 +383,7 @@ FailureOr<json::Object> arenaJson(func::FuncOp program) {
     return failure();
   json::Object arena{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
   if (auto text = owner->getAttrOfType<StringAttr>(rt::kArenaOverStepAttr)) {
-    llvm::Expected<json::Value> overStep = json::parse(text.getValue());
+    llvm::Expected<json::Value> overStep = parseJson(text.getValue());
     if (!overStep) {
       llvm::consumeError(overStep.takeError());
       return program.emitError()

@@ -1,5 +1,6 @@
 //===- Evaluate.cpp - tessera evaluate ------------------------------------===//
 
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/evaluate/Questions.h"
 #include "tools/tessera/generate/OpenGenerator.h"
@@ -109,7 +110,7 @@ struct ScoringPrograms {
   bool scoresRows = false; ///< Not in older artifacts.
 
   explicit ScoringPrograms(const char *metadata) {
-    auto parsed = json::parse(metadata);
+    auto parsed = parseJson(metadata);
     const json::Object *root = parsed ? parsed->getAsObject() : nullptr;
     if (!parsed)
       llvm::consumeError(parsed.takeError());

@@ -1,5 +1,6 @@
 //===- Tokenize.cpp - tessera tokenize ------------------------------------===//
 
+#include "tessera/Json/ParseJson.h"
 #include "tessera/tokenizer.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/PrintError.h"
@@ -74,8 +75,7 @@ std::string Tokenizing::checkModel() {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return "cannot read '" + path + "': " + file.getError().message();
-  llvm::Expected<llvm::json::Value> config =
-      llvm::json::parse((*file)->getBuffer());
+  llvm::Expected<llvm::json::Value> config = parseJson((*file)->getBuffer());
   if (!config)
     return "'" + path + "' is not JSON: " + llvm::toString(config.takeError());
   const llvm::json::Object *object = config->getAsObject();

@@ -3,35 +3,14 @@
 #include "tessera/Dialect/NN/ConfigFiles.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "tessera/Json/ParseJson.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace tessera;
 
-/// Deeper ones are refused before the recursive parser sees them.
-static constexpr int kMaximalDepth = 64;
-
-static bool isDeep(StringRef text) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '"')
-      inString = !inString;
-    else if (inString)
-      i += c == '\\';
-    else
-      depth += (c == '{' || c == '[') - (c == '}' || c == ']');
-    if (depth > kMaximalDepth)
-      return true;
-  }
-  return false;
-}
-
 static bool isObject(StringRef text) {
-  if (isDeep(text))
-    return false;
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> value = parseJson(text);
   if (value)
     return value->getAsObject() != nullptr;
   llvm::consumeError(value.takeError());

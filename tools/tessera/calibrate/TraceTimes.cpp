@@ -1,6 +1,7 @@
 //===- TraceTimes.cpp - what traces say of calls --------------------------===//
 
 #include "tools/tessera/calibrate/TraceTimes.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/calibrate/Median.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/JSON.h"
@@ -20,7 +21,7 @@ static std::map<int64_t, double> mediansOf(TimesByOp times) {
 }
 
 bool TraceTimes::add(llvm::StringRef text) {
-  auto parsed = json::parse(text);
+  auto parsed = parseJson(text);
   if (!parsed)
     return !printError("the trace is malformed: " +
                        llvm::toString(parsed.takeError()));

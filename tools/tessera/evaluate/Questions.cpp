@@ -1,6 +1,7 @@
 //===- Questions.cpp - questions with several answers ---------------------===//
 
 #include "tools/tessera/evaluate/Questions.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -107,9 +108,9 @@ bool Questions::addChoice(const json::Value &prompt, const json::Value &choice,
 }
 
 bool Questions::readLine(llvm::StringRef line, TextOfTokens &tokenizer) {
-  auto parsed = json::parse(line);
+  auto parsed = parseJson(line);
   if (!parsed)
-    return refuse("it is no JSON: " + llvm::toString(parsed.takeError()));
+    return refuse("it is no JSON: " + reasonInLine(parsed.takeError()));
   const json::Object *object = parsed->getAsObject();
   const json::Value *prompt = object ? object->get("prompt") : nullptr;
   const json::Array *choices = object ? object->getArray("choices") : nullptr;

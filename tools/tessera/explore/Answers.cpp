@@ -1,6 +1,7 @@
 //===- Answers.cpp - what the page of tessera explore is answered ---------===//
 
 #include "tools/tessera/explore/Answers.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tools/tessera/explore/ChildProcess.h"
 #include "llvm/ADT/STLExtras.h"
@@ -17,7 +18,6 @@ static constexpr size_t kMostBytes = 256 << 20;
 /// Plans that wait for the one that is compiled.
 static constexpr int kMostWaiting = 4;
 static constexpr size_t kMostLetters = 1000; ///< Of a value.
-static constexpr int kMostBrackets = 200;    ///< That a body opens.
 
 Answers::Answers(const DriverOptions &options)
     : options(options),
@@ -54,11 +54,6 @@ static Error refusal(const Twine &why) {
   return createStringError(inconvertibleErrorCode(), why);
 }
 
-/// The parser calls itself for what is in brackets.
-static bool mayBeDeep(StringRef body) {
-  return body.count('[') + body.count('{') > kMostBrackets;
-}
-
 /// A value is part of its word, so that it cannot be taken for an option.
 Error Answers::addOption(StringRef name, const json::Value &value,
                          std::vector<std::string> &words) const {
@@ -86,9 +81,7 @@ Error Answers::addOption(StringRef name, const json::Value &value,
 
 /// What compiles the plan that the body asks for.
 Expected<std::vector<std::string>> Answers::wordsOf(StringRef body) const {
-  if (mayBeDeep(body))
-    return refusal("the body opens too many brackets");
-  Expected<json::Value> value = json::parse(body);
+  Expected<json::Value> value = parseJson(body);
   if (!value)
     return value.takeError();
   const json::Object *object = value->getAsObject();

@@ -1,6 +1,7 @@
 //===- OpenGenerator.cpp - a model, ready to generate ---------------------===//
 
 #include "tools/tessera/generate/OpenGenerator.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/JSON.h"
@@ -55,7 +56,7 @@ bool OpenGenerator::open() {
 }
 
 int64_t OpenGenerator::places() const {
-  auto metadata = llvm::json::parse(artifact.metadata());
+  auto metadata = parseJson(artifact.metadata());
   if (!metadata) {
     llvm::consumeError(metadata.takeError());
     return 0;

@@ -1,6 +1,7 @@
 //===- ArtifactFile.cpp - the artifact that a command works on ------------===//
 
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/JSON.h"
@@ -49,7 +50,7 @@ bool ArtifactFile::open(const DriverOptions &options, const SizeCheck &check) {
 }
 
 DeviceKind ArtifactFile::device() const {
-  auto parsed = llvm::json::parse(metadata());
+  auto parsed = parseJson(metadata());
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
     return DeviceKind::Cpu;

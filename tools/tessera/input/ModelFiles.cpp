@@ -1,6 +1,7 @@
 //===- ModelFiles.cpp - what lies beside a model --------------------------===//
 
 #include "tools/tessera/input/ModelFiles.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/tessera.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/Training.h"
@@ -21,7 +22,7 @@ llvm::json::Object tessera::jsonObjectIn(const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return {};
-  auto parsed = llvm::json::parse((*file)->getBuffer());
+  auto parsed = parseJson((*file)->getBuffer());
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
     return {};

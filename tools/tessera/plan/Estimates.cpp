@@ -1,6 +1,7 @@
 //===- Estimates.cpp - plans from samples of few layers -------------------===//
 
 #include "tools/tessera/plan/Estimates.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/Plan/SearchSpace.h"
 #include "tessera/Target/OutputFile.h"
 #include "tools/tessera/report/PrintError.h"
@@ -67,12 +68,12 @@ bool SampledModel::make(const std::string &model) {
   if (!text)
     return !printError("cannot read '" + file.str().str() +
                        "': " + text.getError().message());
-  llvm::Expected<llvm::json::Value> config =
-      llvm::json::parse((*text)->getBuffer());
-  if (!config || !config->getAsObject()) {
-    llvm::consumeError(config.takeError());
+  llvm::Expected<llvm::json::Value> config = parseJson((*text)->getBuffer());
+  if (!config)
+    return !printError("'" + file.str().str() +
+                       "' is not JSON: " + llvm::toString(config.takeError()));
+  if (!config->getAsObject())
     return !printError("'" + file.str().str() + "' is no config.json");
-  }
   if (auto error = llvm::sys::fs::createUniqueDirectory("tessera-plan", folder))
     return !printError("cannot make a temporary directory: " + error.message());
   directory = folder.str().str();

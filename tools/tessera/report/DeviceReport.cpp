@@ -1,6 +1,7 @@
 //===- DeviceReport.cpp - what the runtime says of a device ---------------===//
 
 #include "tools/tessera/report/DeviceReport.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/tessera.h"
 #include "llvm/Support/JSON.h"
 
@@ -19,11 +20,15 @@ DeviceReport tessera::readDeviceReport(DeviceKind device) {
     return report;
   }
   report.hasPlugin = true;
-  Expected<json::Value> parsed = json::parse(text);
-  const json::Object *root = parsed ? parsed->getAsObject() : nullptr;
+  Expected<json::Value> parsed = parseJson(text);
+  if (!parsed) {
+    report.problem =
+        "the plug-in's report is no JSON: " + toString(parsed.takeError());
+    return report;
+  }
+  const json::Object *root = parsed->getAsObject();
   if (!root) {
-    consumeError(parsed.takeError());
-    report.problem = "the plug-in's report is no JSON";
+    report.problem = "the plug-in's report is no JSON object";
     return report;
   }
   report.problem = textOf(*root, "problem");

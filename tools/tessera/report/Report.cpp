@@ -1,6 +1,7 @@
 //===- Report.cpp - what an artifact's metadata says of its program -------===//
 
 #include "tools/tessera/report/Report.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/Options/Counted.h"
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/report/ArenaReport.h"
@@ -50,7 +51,7 @@ static int64_t elementsOf(const json::Array *shape) {
 /// The size of an activation, as the model's own config has it.
 static int64_t hiddenSize(const json::Object &root) {
   Expected<json::Value> config =
-      json::parse(stringOf(root.getObject("config_files"), "config.json"));
+      parseJson(stringOf(root.getObject("config_files"), "config.json"));
   if (!config) {
     consumeError(config.takeError());
     return 0;
@@ -276,7 +277,7 @@ Error Report::readOps(ArrayRef<StringRef> ops) {
   for (size_t stage = 0; stage < count; ++stage)
     work.emplace_back(pipeline ? pipeline->tasks[stage] : ProgramTasks());
   for (StringRef text : ops) {
-    Expected<json::Value> value = json::parse(text);
+    Expected<json::Value> value = parseJson(text);
     if (!value)
       return value.takeError();
     if (const json::Object *op = value->getAsObject())
@@ -315,7 +316,7 @@ static bool printMalformed(Error error) {
 
 /// Prints an error and returns null if the text is no JSON object.
 static std::optional<json::Object> readObject(StringRef metadata) {
-  Expected<json::Value> value = json::parse(metadata);
+  Expected<json::Value> value = parseJson(metadata);
   if (!value) {
     printMalformed(value.takeError());
     return std::nullopt;

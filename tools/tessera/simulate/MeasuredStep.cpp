@@ -1,6 +1,7 @@
 //===- MeasuredStep.cpp - a step as it ran, from its trace ----------------===//
 
 #include "tools/tessera/simulate/MeasuredStep.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/simulate/Timeline.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -210,7 +211,7 @@ Expected<MeasuredStep> TraceReader::read() {
   auto file = MemoryBuffer::getFile(path);
   if (!file)
     return fail(file.getError().message());
-  Expected<json::Value> value = json::parse((*file)->getBuffer());
+  Expected<json::Value> value = parseJson((*file)->getBuffer());
   if (!value)
     return fail("it is no JSON: " + toString(value.takeError()));
   json::Object *root = value->getAsObject();

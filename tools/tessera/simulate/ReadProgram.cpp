@@ -1,6 +1,7 @@
 //===- ReadProgram.cpp - what is simulated, from an artifact's metadata ---===//
 
 #include "tools/tessera/simulate/ReadProgram.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/LayerModes.h"
 #include "tools/tessera/report/PrintError.h"
@@ -210,7 +211,7 @@ static void addLoss(simulate::StageProgram &stage, const Call &call,
 static bool readCalls(Program &program, const LayerModes &modes,
                       ArrayRef<StringRef> entries) {
   for (StringRef entry : entries) {
-    Expected<json::Value> value = json::parse(entry);
+    Expected<json::Value> value = parseJson(entry);
     if (!value)
       return !printError("the artifact's metadata is malformed: " +
                          toString(value.takeError()));
@@ -237,7 +238,7 @@ std::optional<Program> tessera::readProgram(StringRef metadata,
                                             const Report &report) {
   Program program;
   JsonList ops = takeList(metadata, "ops");
-  Expected<json::Value> root = json::parse(ops.rest);
+  Expected<json::Value> root = parseJson(ops.rest);
   if (!root) {
     printError("the artifact's metadata is malformed: " +
                toString(root.takeError()));

@@ -1,6 +1,7 @@
 //===- Documents.cpp - the texts of files ---------------------------------===//
 
 #include "tools/tessera/tokenize/Documents.h"
+#include "tessera/Json/ParseJson.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <cerrno>
@@ -83,32 +84,10 @@ private:
   DocumentVisitor visit;
 };
 
-/// Levels of arrays and objects; the parser calls itself for each.
-int nestingOf(StringRef json) {
-  int depth = 0, most = 0;
-  bool isText = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    char c = json[i];
-    if (c == '\\' && isText)
-      ++i;
-    else if (c == '"')
-      isText = !isText;
-    else if (!isText && (c == '[' || c == '{'))
-      most = std::max(most, ++depth);
-    else if (!isText && (c == ']' || c == '}'))
-      --depth;
-  }
-  return most;
-}
-
 std::string DocumentFile::giveJson(StringRef line, const std::string &where) {
-  constexpr int mostNesting = 64;
-  if (int nesting = nestingOf(line); nesting > mostNesting)
-    return where + " nests arrays and objects " + std::to_string(nesting) +
-           " deep, at most " + std::to_string(mostNesting) + " are read";
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(line);
+  llvm::Expected<llvm::json::Value> value = parseJson(line);
   if (!value)
-    return where + " is not JSON: " + llvm::toString(value.takeError());
+    return where + " is not JSON: " + reasonInLine(value.takeError());
   const llvm::json::Object *object = value->getAsObject();
   if (!object)
     return where +

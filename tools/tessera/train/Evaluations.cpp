@@ -1,6 +1,7 @@
 //===- Evaluations.cpp - evaluations during a run -------------------------===//
 
 #include "tools/tessera/train/Evaluations.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -90,7 +91,7 @@ void Evaluations::readBest() {
   auto file = llvm::MemoryBuffer::getFile(bestDirectory() + "/" + kBestFile);
   if (!file)
     return;
-  auto parsed = json::parse((*file)->getBuffer());
+  auto parsed = parseJson((*file)->getBuffer());
   if (!parsed)
     return llvm::consumeError(parsed.takeError());
   const json::Object *object = parsed->getAsObject();

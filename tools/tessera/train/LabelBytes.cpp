@@ -1,6 +1,7 @@
 //===- LabelBytes.cpp - bytes of text that labels stand for ---------------===//
 
 #include "tools/tessera/train/LabelBytes.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/JSON.h"
@@ -13,7 +14,7 @@ namespace fs = std::filesystem;
 /// A number of the model in the artifact's metadata, or -1.
 static int64_t modelNumber(const tsr_artifact *artifact, const char *key) {
   JsonList metadata = takeList(tsr_artifact_metadata(artifact), "ops");
-  auto parsed = llvm::json::parse(metadata.rest);
+  auto parsed = parseJson(metadata.rest);
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
     return -1;

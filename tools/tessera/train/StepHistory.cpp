@@ -1,6 +1,7 @@
 //===- StepHistory.cpp - the steps of a run and of those before -----------===//
 
 #include "tools/tessera/train/StepHistory.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -45,7 +46,7 @@ void StepHistory::addStep(const json::Object &line, int64_t number) {
 }
 
 void StepHistory::add(StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   json::Object *line = value ? value->getAsObject() : nullptr;
   int64_t step = line ? line->getInteger("step").value_or(-1) : -1;
   if (!value)

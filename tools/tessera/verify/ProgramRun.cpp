@@ -1,6 +1,7 @@
 //===- ProgramRun.cpp - a program of verify, all ranks in this process ----===//
 
 #include "tools/tessera/verify/ProgramRun.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -43,7 +44,7 @@ static int64_t product(const json::Array *shape) {
 }
 
 void ProgramRun::listTensors() {
-  auto metadata = json::parse(artifact.metadata());
+  auto metadata = parseJson(artifact.metadata());
   if (!metadata)
     return llvm::consumeError(metadata.takeError());
   for (const json::Value &value :

@@ -1,6 +1,7 @@
 //===- VerifyEncoding.cpp - encoded texts, run and compared ---------------===//
 
 #include "tools/tessera/verify/VerifyEncoding.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/encoder.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/report/PrintError.h"
@@ -40,7 +41,7 @@ Encoder encoderOf(const ArtifactFile &artifact) {
 /// that has been printed.
 bool findParameters(const ArtifactFile &artifact,
                     std::vector<std::string> &names) {
-  auto metadata = llvm::json::parse(artifact.metadata());
+  auto metadata = parseJson(artifact.metadata());
   if (!metadata) {
     llvm::consumeError(metadata.takeError());
     return !printError("the artifact's metadata is not JSON");

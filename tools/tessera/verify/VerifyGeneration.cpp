@@ -1,6 +1,7 @@
 //===- VerifyGeneration.cpp - steps of rows, run and compared -------------===//
 
 #include "tools/tessera/verify/VerifyGeneration.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/verify/RowSchedule.h"
@@ -98,7 +99,7 @@ private:
 };
 
 bool Comparison::readSizes() {
-  auto metadata = llvm::json::parse(artifact.metadata());
+  auto metadata = parseJson(artifact.metadata());
   if (!metadata) {
     llvm::consumeError(metadata.takeError());
     return !printError("the artifact's metadata is not JSON");

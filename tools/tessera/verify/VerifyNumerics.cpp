@@ -1,6 +1,7 @@
 //===- VerifyNumerics.cpp - both programs, run and compared ---------------===//
 
 #include "tools/tessera/verify/VerifyNumerics.h"
+#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/verify/LargestChoice.h"
 #include "tools/tessera/verify/ProgramRun.h"
 #include "llvm/ADT/STLExtras.h"
@@ -349,7 +350,7 @@ double tessera::growthOf(const ArtifactFile &artifact) {
   double tokens = static_cast<double>(tsr_artifact_batch(artifact.get())) *
                   static_cast<double>(tsr_artifact_sequence(artifact.get()));
   double layers = kShrunkLayers;
-  if (auto metadata = json::parse(artifact.metadata())) {
+  if (auto metadata = parseJson(artifact.metadata())) {
     if (const json::Object *model = metadata->getAsObject()->getObject("model"))
       layers = static_cast<double>(
           model->getInteger("layers").value_or(kShrunkLayers));

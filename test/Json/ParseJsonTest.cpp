@@ -1,0 +1,133 @@
+// What parseJson makes of texts, and where it finds errors. The right values of
+// escapes and duplicate keys are those of Python's json.
+#include "tessera/Json/ParseJson.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using llvm::json::Value;
+
+static Value parsed(llvm::StringRef text) {
+  llvm::Expected<Value> value = parseJson(text);
+  if (value)
+    return std::move(*value);
+  ADD_FAILURE() << text.str() << ": " << llvm::toString(value.takeError());
+  return nullptr;
+}
+
+static std::string refusal(llvm::StringRef text) {
+  llvm::Expected<Value> value = parseJson(text);
+  return value ? "none" : llvm::toString(value.takeError());
+}
+
+static std::string textIn(llvm::StringRef json) {
+  return parsed(json).getAsString().value_or("no string").str();
+}
+
+TEST(ParseJsonTest, pairs_of_surrogates_are_one_character) {
+  EXPECT_EQ(textIn(R"("\ud842\udfb7")"), "\xf0\xa0\xae\xb7");   // U+20BB7
+  EXPECT_EQ(textIn(R"("\uD869\uDED6")"), "\xf0\xaa\x9b\x96");   // U+2A6D6
+  EXPECT_EQ(textIn(R"("\udb40\udd00")"), "\xf3\xa0\x84\x80");   // U+E0100
+  EXPECT_EQ(textIn(R"("\udbff\udfff")"), "\xf4\x8f\xbf\xbf");   // U+10FFFF
+  EXPECT_EQ(textIn(R"("\ud83d\ude00x")"), "\xf0\x9f\x98\x80x"); // U+1F600
+  EXPECT_EQ(textIn(R"("\u00e9\n\u0000\/")"), std::string("\xc3\xa9\n\0/", 5));
+  EXPECT_EQ(parsed(R"({"\udbc0\udc00": 1})")
+                .getAsObject()
+                ->getInteger("\xf4\x80\x80\x80"), // U+100000, as a key
+            1);
+}
+
+TEST(ParseJsonTest, lone_surrogates_are_refused) {
+  for (const char *text : {R"("\ud842")", R"("\ud842x")", R"("\udfb7")",
+                           R"("\ud842\ud842")", R"("\ud842\u0041")"})
+    EXPECT_NE(refusal(text).find("surrogate"), std::string::npos)
+        << refusal(text);
+}
+
+TEST(ParseJsonTest, bytes_that_are_no_utf8_are_refused_in_place) {
+  EXPECT_EQ(refusal("{\"a\":\n \"Stra\xdf"
+                    "e\"}"),
+            "line 2, column 8: invalid string: ill-formed UTF-8 byte");
+  EXPECT_NE(refusal("\"\xc0\x80\""), "none");     // too long
+  EXPECT_NE(refusal("\"\xed\xa0\x80\""), "none"); // a surrogate
+  EXPECT_NE(refusal("\"\xf4\x90\x80\x80\""), "none");
+}
+
+TEST(ParseJsonTest, other_encodings_are_named) {
+  EXPECT_EQ(refusal(llvm::StringRef("\xff\xfe{\0}\0", 6)),
+            "line 1, column 1: the text is UTF-16; save it as UTF-8");
+  EXPECT_EQ(refusal(llvm::StringRef("{\0}\0", 4)),
+            "line 1, column 1: the text is UTF-16 or UTF-32, or binary; save "
+            "it as UTF-8");
+  EXPECT_EQ(refusal(llvm::StringRef("{}\0{", 4)),
+            "line 1, column 3: a byte of 0 is not JSON");
+}
+
+TEST(ParseJsonTest, a_byte_order_mark_is_skipped) {
+  EXPECT_EQ(parsed("\xef\xbb\xbf[1]"), Value(llvm::json::Array{1}));
+}
+
+TEST(ParseJsonTest, integers_are_exact) {
+  EXPECT_EQ(parsed("9007199254740993").getAsInteger(), 9007199254740993);
+  EXPECT_EQ(parsed("-9223372036854775808").getAsInteger(), INT64_MIN);
+  EXPECT_EQ(parsed("9223372036854775807").getAsInteger(), INT64_MAX);
+  EXPECT_EQ(parsed("18446744073709551615").getAsUINT64(), UINT64_MAX);
+  EXPECT_EQ(parsed("18446744073709551615").getAsInteger(), std::nullopt);
+  EXPECT_EQ(parsed("18446744073709551616").getAsNumber(), 0x1p64);
+  EXPECT_EQ(parsed("1e3").getAsInteger(), 1000);
+  EXPECT_EQ(parsed("0.1").getAsNumber(), 0.1);
+  EXPECT_EQ(parsed("1e-400").getAsNumber(), 0);
+}
+
+TEST(ParseJsonTest, numbers_that_json_has_not_are_named) {
+  EXPECT_EQ(refusal("{\"a\": NaN}"),
+            "line 1, column 7: NaN is not JSON; write null or a number");
+  EXPECT_EQ(refusal("[1,\n -Infinity]"),
+            "line 2, column 3: Infinity is not JSON; write null or a number");
+  EXPECT_EQ(refusal("[1e999]"),
+            "line 1, column 6: the number is beyond all doubles");
+  EXPECT_NE(refusal("[01]"), "none");
+  EXPECT_NE(refusal("[.5]"), "none");
+}
+
+TEST(ParseJsonTest, the_last_of_equal_keys_counts) {
+  EXPECT_EQ(parsed(R"({"a": {"b": 1}, "c": 3, "a": [2]})"),
+            parsed(R"({"c": 3, "a": [2]})"));
+}
+
+TEST(ParseJsonTest, deep_texts_are_refused) {
+  auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_EQ(refusal(nested(kMostJsonDepth)), "none");
+  EXPECT_EQ(refusal("\n " + nested(kMostJsonDepth + 1)),
+            "line 2, column 66: arrays and objects nest more than 64 deep");
+  EXPECT_EQ(refusal("[\"\\\"[[[\", " + std::string(1 << 20, '[')),
+            "line 1, column 74: arrays and objects nest more than 64 deep");
+  std::string objects;
+  for (int i = 0; i < 100000; ++i)
+    objects += "{\"a\":";
+  EXPECT_EQ(refusal(objects),
+            "line 1, column 321: arrays and objects nest more than 64 deep");
+}
+
+TEST(ParseJsonTest, errors_say_what_and_where) {
+  EXPECT_EQ(refusal(""),
+            "line 1, column 1: unexpected end of input; expected '[', '{', or "
+            "a literal");
+  EXPECT_EQ(refusal("{} x"), "line 1, column 4: invalid literal");
+  EXPECT_NE(refusal("[1,]"), "none");
+  EXPECT_NE(refusal("{\"a\" 1}"), "none");
+  EXPECT_NE(refusal("// note\n{}"), "none");
+  EXPECT_NE(refusal("{'a': 1}"), "none");
+  EXPECT_EQ(reasonInLine(parseJson("[1 2]").takeError()),
+            "column 4: unexpected number literal; expected ']'");
+}
+
+TEST(ParseJsonTest, values_are_those_of_the_text) {
+  const char *text = R"({"n": null, "t": true, "f": false, "a": [1, "x", {}],
+                         "o": {"i": -3, "d": 2.5}})";
+  EXPECT_EQ(llvm::formatv("{0}", parsed(text)).str(),
+            R"({"a":[1,"x",{}],"f":false,"n":null,"o":{"d":2.5,"i":-3},)"
+            R"("t":true})");
+}
