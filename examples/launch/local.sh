@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: local.sh MODEL DATA [options of tessera train]; RANKS processes of this machine (default: 2), tp=RANKS.
-# When one fails, this says which and how, and ends the others at once.
+# When one fails, this says which and how, and ends the others at once. Exit code 75: they were told to stop.
 set -euo pipefail
 model=$1 data=$2
 shift 2
@@ -16,7 +16,7 @@ done
 stop() { kill "${!running[@]}" 2>/dev/null || true; }
 trap stop INT TERM # one is enough to save and stop all
 
-failed=0
+failed=0 stopped=0
 while ((${#running[@]})); do
   sleep 0.1
   for process in "${!running[@]}"; do
@@ -27,6 +27,9 @@ while ((${#running[@]})); do
     unset "running[$process]"
     if ((code == 0 || failed)); then
       continue
+    elif ((code == 75)); then
+      stopped=75
+      continue
     elif ((code > 128)); then
       echo "local.sh: rank $rank was ended by SIG$(kill -l $((code - 128)))" >&2
     else
@@ -36,4 +39,4 @@ while ((${#running[@]})); do
     stop
   done
 done
-exit $failed
+exit $((failed ? failed : stopped))

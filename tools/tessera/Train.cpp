@@ -5,6 +5,9 @@
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
+#include "tools/tessera/train/RunLength.h"
+#include "tools/tessera/train/StartingPoint.h"
+#include "tools/tessera/train/StopSignals.h"
 #include "tools/tessera/train/Training.h"
 #include "tools/tessera/train/TrainingPage.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,10 +28,20 @@ static void resumeIfAny(DriverOptions &options) {
 /// Completes what is given of the learning rate. Returns what is wrong, or "".
 static std::string useCompiledRate(DriverOptions &options,
                                    const Report &report) {
-  return options.isArtifact()
-             ? mergeRate(report.learningRate, options.plan.learningRate,
-                         options.givenRate)
-             : "";
+  LearningRateOptions &rate = options.plan.learningRate;
+  if (options.isArtifact())
+    return mergeRate(report.learningRate, rate, options.givenRate);
+  return options.epochs > 0 ? completeRate(rate, options.givenRate) : "";
+}
+
+/// Of what is compiled now, or was.
+static Frozen frozenParts(const DriverOptions &options, const Report *report) {
+  const TrainingOptions &training = options.plan.training;
+  if (report ? report->hasAdapters : training.lora.isGiven())
+    return Frozen::AllButAdapters;
+  bool isSome = report ? report->trainedParameters < report->parameters
+                       : !training.frozen.empty();
+  return isSome ? Frozen::Some : Frozen::None;
 }
 
 static void printRateChanges(const LearningRateOptions &compiled,
@@ -45,7 +58,14 @@ static void noteWarmup(const LearningRateOptions &rate) {
     printNote(llvm::formatv("the warm-up of {0} steps is longer than the run "
                             "of {1}, which ends before the learning rate "
                             "reaches {2}; --warmup-steps shortens it",
-                            rate.warmupSteps, rate.totalSteps, rate.largest));
+                            rate.warmupSteps, rate.totalSteps,
+                            exactText(rate.largest)));
+}
+
+static void noteNothingKept(const DriverOptions &options) {
+  if (options.checkpointDir.empty())
+    printNote("nothing of this run will be kept, because it has no "
+              "--checkpoint-dir");
 }
 
 static void describeRate(const DriverOptions &options, const Report &report) {
@@ -58,6 +78,7 @@ static void describeRate(const DriverOptions &options, const Report &report) {
 
 int tessera::runTrain(const DriverOptions &given) {
   DriverOptions options = given;
+  handleStopSignals(options.launch.rank == 0);
   if (!options.launch.isAlone())
     setErrorRank(options.launch.rank);
   if (std::string problem = limitRanks(options); !problem.empty())
@@ -65,14 +86,25 @@ int tessera::runTrain(const DriverOptions &given) {
   resumeIfAny(options);
   if (std::string problem = checkRunFiles(options); !problem.empty())
     return printError(problem);
+  if (!options.isArtifact())
+    if (std::string problem =
+            checkStartingPoint(options, frozenParts(options, nullptr));
+        !problem.empty())
+      return printError(problem);
   ArtifactFile artifact;
   Report report;
   auto fitsData = [&](const DataSizes &sizes) {
     return openTrainingData(options, sizes, options.seed) &&
            (!options.hasEvaluationData() || openEvaluationData(options, sizes));
   };
-  if (!artifact.open(options, fitsData) || !report.read(artifact.metadata()))
+  if (!artifact.open(options, fitsData) || !report.read(artifact.metadata()) ||
+      !useEpochs(options, artifact.get()))
     return 1;
+  if (options.isArtifact())
+    if (std::string problem =
+            checkStartingPoint(options, frozenParts(options, &report));
+        !problem.empty())
+      return printError(problem);
   if (std::string problem = useCompiledRate(options, report); !problem.empty())
     return printError(problem);
   // A process that was started without the option would trust anybody.
@@ -86,12 +118,15 @@ int tessera::runTrain(const DriverOptions &given) {
     return 1;
   if (training.isFinished())
     return training.finish() ? 0 : 1;
-  if (options.launch.rank == 0)
-    std::printf("training %s%s\n", report.headline().c_str(),
-                processesText(options.launch).c_str());
+  if (options.launch.rank == 0) {
+    std::printf("%s", training.header(report).c_str());
+    noteNothingKept(options);
+  }
   describeRate(options, report);
   training.printDevice();
-  bool isDone = training.run();
+  RunEnd end = training.run();
   training.printDevice();
-  return isDone ? 0 : 1;
+  return end == RunEnd::Finished  ? 0
+         : end == RunEnd::Stopped ? kStoppedExitCode
+                                  : 1;
 }

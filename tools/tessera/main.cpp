@@ -1,6 +1,7 @@
 //===- main.cpp - the driver ----------------------------------------------===//
 
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/PrintError.h"
@@ -102,7 +103,9 @@ int main(int argc, char **argv) {
   // A verdict is printed already; an error is not one.
   if (asksForJson(argc, argv, "verify") && !printedErrors().empty())
     printVerifyError(printedErrors());
-  if (std::error_code error = flushOutput())
+  std::error_code error = flushOutput();
+  // A run that was stopped may have been so because nobody reads it.
+  if (error && exitCode != kStoppedExitCode)
     return printError("cannot write the standard output: " + error.message());
   return exitCode;
 }

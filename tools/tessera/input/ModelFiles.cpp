@@ -51,6 +51,18 @@ std::string tessera::stepOfCheckpoint(const std::string &directory) {
   return "";
 }
 
+std::string tessera::weightsBeside(const DriverOptions &options) {
+  if (options.isArtifact() || options.isProgram())
+    return "";
+  std::string folder = modelFolder(options);
+  for (const char *name :
+       {"/model.safetensors", "/model.safetensors.index.json",
+        "/pytorch_model.bin", "/pytorch_model.bin.index.json"})
+    if (llvm::sys::fs::exists(folder + name))
+      return folder + name;
+  return "";
+}
+
 std::string tessera::modelWeights(const DriverOptions &options) {
   if (!options.checkpoint.empty())
     return stepOfCheckpoint(options.checkpoint);

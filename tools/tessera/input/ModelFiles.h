@@ -25,6 +25,9 @@ std::string modelTokenizer(const DriverOptions &options);
 /// an error, which is printed.
 std::string stepOfCheckpoint(const std::string &directory);
 
+/// A file of weights beside the model's config, in whatever format, or "".
+std::string weightsBeside(const DriverOptions &options);
+
 /// The weights that are named, a checkpoint's or those beside the model; prints
 /// an error and returns "" if there are none.
 std::string modelWeights(const DriverOptions &options);

@@ -106,6 +106,7 @@ private:
   void checkLaunch();
   void readSecret();
   void checkLearningRate();
+  void checkEpochs();
   void checkCheckpoints();
   void checkVerification();
   void checkArtifact();
@@ -389,8 +390,23 @@ void CommandLine::checkLearningRate() {
   for (const std::string &name : learningRateFlags())
     if (isGiven(name))
       options.givenRate.insert(name);
+  if (options.epochs > 0)
+    return checkEpochs();
   if (!options.isArtifact())
     refuseUnless(completeRate(options.plan.learningRate, options.givenRate));
+}
+
+/// How many steps they make is known once the data is open.
+void CommandLine::checkEpochs() {
+  if (isGiven("--steps"))
+    refuse("--epochs and --steps both say how long the run is; give one of the "
+           "two");
+  if (!options.dataWeights.empty())
+    refuse("--epochs counts passes over the data, but files with weights are "
+           "passed over at different rates; give --steps");
+  if (options.changesData)
+    refuse("--epochs counts passes over the data, which --change-data changes; "
+           "give --steps");
 }
 
 void CommandLine::checkCheckpoints() {
@@ -731,13 +747,14 @@ void CommandLine::check() {
   }
   checkLaunch();
   checkCheckpoints();
+  if (options.isRun())
+    refuseUnless(takeWeights(options.data, options.dataWeights));
   checkLearningRate();
   checkVerification();
   checkArtifact();
   checkTrust();
   if (!options.isRun())
     return;
-  refuseUnless(takeWeights(options.data, options.dataWeights));
   checkEvaluation();
   checkPage();
   collectShared();

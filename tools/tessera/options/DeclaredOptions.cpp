@@ -165,6 +165,11 @@ void DeclaredOptions::addCheckpoints(CLI::App *sub) {
       ->excludes(resume)
       ->type_name("PATH");
   addAdapter(sub)->excludes(resume);
+  sub->add_flag("--random-weights", options.randomWeights,
+                "Start from random parameters, also with --lora or --freeze, "
+                "or with weights beside the model")
+      ->excludes(resume)
+      ->excludes(sub->get_option("--load-weights"));
 }
 
 /// An adapter fits the weights that it was trained beside.
@@ -396,6 +401,11 @@ void DeclaredOptions::addTraining(CLI::App *sub) {
   declare(sub, "--max-bad-steps", FlagCheck::NotNegative, options.maxBadSteps,
           "A step whose loss or gradient is not finite is skipped; more than "
           "so many in a row end the run");
+  sub->option_defaults()->group("Learning rate");
+  declare(sub, "--epochs", FlagCheck::Positive, options.epochs,
+          "Instead of --steps: passes over the data, those before --resume "
+          "too, rounded up to whole steps; may be a fraction (default: "
+          "--steps counts)");
   addEvaluations(sub);
   addSamples(sub);
   addCheckpoints(sub);

@@ -143,6 +143,8 @@ struct DriverOptions {
   std::string checkpointDir, resumeDir, weights, log, trace, tensorboard;
   std::string adapter; ///< A directory; also of merge.
   bool resumes = false, resumesIfAny = false;
+  bool randomWeights = false; ///< Nobody forgot to name any.
+  double epochs = 0;          ///< In place of --steps; 0: not given.
   double peakFlops = 0; ///< Per second, of all devices of the run; 0: unknown.
   Launch launch;        ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;

@@ -1,6 +1,7 @@
 //===- HelpText.cpp - how help is printed ---------------------------------===//
 
 #include "tools/tessera/options/HelpText.h"
+#include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/TextWrap.h"
 #include <algorithm>
 #include <sstream>
@@ -163,6 +164,11 @@ std::string HelpFormatter::make_help(const CLI::App *app, std::string,
     text += "\n" +
             wrapText("'tessera COMMAND --help' tells the options of a "
                      "command.",
+                     kTerminalWidth, 0) +
+            "\n";
+  else
+    text += "\n" +
+            wrapText("Exit code: " + exitStatus(app->get_name()),
                      kTerminalWidth, 0) +
             "\n";
   return text;

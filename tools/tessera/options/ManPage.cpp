@@ -1,5 +1,6 @@
 //===- ManPage.cpp - manual pages of the driver and its commands ----------===//
 
+#include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/HelpFiles.h"
 #include <algorithm>
 
@@ -108,7 +109,6 @@ std::string tessera::manPage(const CommandEntry &command,
     text += commandList(commands);
   text += section("ARGUMENTS", command, true);
   text += section("OPTIONS", command, false);
-  text += ".SH EXIT STATUS\n0 on success, 1 if something failed or was "
-          "refused; the error says what and why.\n";
+  text += ".SH EXIT STATUS\n" + escape(exitStatus(command.name)) + "\n";
   return text + others(command, commands);
 }

@@ -133,6 +133,7 @@ void Report::readTensors(const json::Object &root) {
       continue;
     int64_t elements = elementsOf(tensor->getArray("shape"));
     parameters += elements;
+    hasAdapters |= stringOf(tensor, "name").rfind("base_model.model.", 0) == 0;
     if (!tensor->getBoolean("frozen").value_or(false))
       trainedParameters += elements;
     parametersOfRank += elementsOf(tensor->getArray("local_shape"));

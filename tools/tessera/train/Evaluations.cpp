@@ -3,6 +3,7 @@
 #include "tools/tessera/train/Evaluations.h"
 #include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/StopSignals.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <filesystem>
@@ -37,20 +38,24 @@ bool Evaluations::isHopeless() const {
   return options.earlyStop && worse >= options.earlyStop;
 }
 
-bool Evaluations::run(Progress &progress, StepLog &log) {
+bool Evaluations::run(Progress &progress, StepLog &log, Stopping &stopping) {
   int64_t step = tsr_session_next_step(session);
   if (!isWanted() || (!measured.empty() && measured.back().step == step))
     return true;
   progress.finishLine();
   double begin = progress.elapsed();
-  if (!data.measure(session, last))
+  Measurement now;
+  if (!data.measure(session, now, &stopping))
     return false;
+  if (stopping.isAgreed())
+    return true;
+  last = now;
   measured.push_back({step, last.loss});
   if (isFirst())
     std::printf("step %lld  evaluation: %s\n", static_cast<long long>(step),
                 last.text().c_str());
   if (!log.write(last, step, progress.elapsed()))
-    return false;
+    stopping.fail(); // the first process alone writes it
   // NaN is no improvement.
   bool isBetter = best.step == 0 || last.loss < best.loss;
   worse = isBetter ? 0 : worse + 1;
@@ -65,8 +70,11 @@ bool Evaluations::run(Progress &progress, StepLog &log) {
 /// A checkpoint directory of its own, so that --keep removes only others.
 bool Evaluations::keepBest() {
   std::string directory = bestDirectory();
-  if (tsr_session_save(session, directory.c_str()) != TSR_OK ||
-      tsr_session_prune(session, directory.c_str(), 1) != TSR_OK)
+  enterStage(RunStage::Saving);
+  bool isSaved = tsr_session_save(session, directory.c_str()) == TSR_OK &&
+                 tsr_session_prune(session, directory.c_str(), 1) == TSR_OK;
+  enterStage(RunStage::Stepping);
+  if (!isSaved)
     return !printError(std::string("--keep-best: ") + tsr_last_error());
   return !isFirst() || writeBest();
 }

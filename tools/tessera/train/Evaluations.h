@@ -7,6 +7,7 @@
 #include "tools/tessera/train/Measurement.h"
 #include "tools/tessera/train/Progress.h"
 #include "tools/tessera/train/StepLog.h"
+#include "tools/tessera/train/Stopping.h"
 
 namespace tessera {
 
@@ -20,8 +21,9 @@ public:
 
   /// Opens the data; a resumed run knows its best checkpoint.
   bool prepare(tsr_session *session);
-  /// Measures after the session's steps so far, unless it has.
-  bool run(Progress &progress, StepLog &log);
+  /// Measures after the session's steps so far, unless it has. Nothing has
+  /// happened if the processes agree to stop meanwhile.
+  bool run(Progress &progress, StepLog &log, Stopping &stopping);
   /// Whether a run is to be measured after `steps` steps.
   bool isDueAfter(int64_t steps) const;
   /// Whether there is no hope, by --early-stop.

@@ -89,12 +89,28 @@ bool EvaluationData::isReadable() {
   return true;
 }
 
-bool EvaluationData::measure(tsr_session *session, Measurement &result) {
+bool EvaluationData::read(int64_t number, tsr_session *session,
+                          Stopping *stopping) {
+  bool isRead =
+      tsr_data_batch(data.get(), number, rows, batch.data()) == TSR_OK ||
+      failAt(number);
+  if (!stopping)
+    return isRead;
+  if (!isRead) // The others would wait for this process's part of the batch.
+    stopping->fail();
+  return stopping->agree(session) && !stopping->hasFailed();
+}
+
+bool EvaluationData::measure(tsr_session *session, Measurement &result,
+                             Stopping *stopping) {
   result = {};
   for (int64_t number = 0; number < count; ++number) {
+    if (!read(number, session, stopping))
+      return false;
+    if (stopping && stopping->isAgreed())
+      return true;
     tsr_evaluation measured;
-    if (tsr_data_batch(data.get(), number, rows, batch.data()) != TSR_OK ||
-        tsr_session_evaluate(session, batch.data(), batch.size(), number,
+    if (tsr_session_evaluate(session, batch.data(), batch.size(), number,
                              &measured) != TSR_OK)
       return failAt(number);
     result.add(measured);

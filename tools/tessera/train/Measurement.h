@@ -6,6 +6,7 @@
 #include "tessera/tessera.h"
 #include "tools/tessera/train/LabelBytes.h"
 #include "tools/tessera/train/OpenData.h"
+#include "tools/tessera/train/Stopping.h"
 #include <string>
 #include <vector>
 
@@ -33,13 +34,18 @@ public:
   /// or other tokens than another process.
   bool open(const DriverOptions &options, const tsr_artifact *artifact,
             tsr_session *session);
-  /// Measures the session's parameters; prints errors.
-  bool measure(tsr_session *session, Measurement &result);
+  /// Measures the session's parameters; prints errors. The processes of a run
+  /// may agree to stop before each batch, and the result then counts for
+  /// nothing.
+  bool measure(tsr_session *session, Measurement &result,
+               Stopping *stopping = nullptr);
 
   int64_t batches() const { return count; }
   int64_t sequences() const { return tsr_data_sequences(data.get()); }
 
 private:
+  /// Reads a batch. Whether all processes have, and go on.
+  bool read(int64_t number, tsr_session *session, Stopping *stopping);
   /// Of all batches, whose bytes are counted; the first is read last.
   bool isReadable();
 

@@ -3,6 +3,7 @@
 #include "tools/tessera/train/Samples.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/LabelBytes.h"
+#include "tools/tessera/train/StopSignals.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -77,10 +78,10 @@ bool Samples::add(std::vector<int64_t> &requests) {
   return true;
 }
 
-/// Runs steps until all have ended.
+/// Runs steps until all have ended, or the run is told to stop.
 bool Samples::takeAll(const std::vector<int64_t> &requests,
                       std::vector<std::vector<int32_t>> &texts) {
-  while (tsr_generator_active(generator.get()) > 0)
+  while (tsr_generator_active(generator.get()) > 0 && !isToldToStop())
     if (tsr_generator_step(generator.get(), nullptr) != TSR_OK)
       return !printError(std::string("--sample-every: ") + tsr_last_error());
   tsr_generated made;
@@ -117,6 +118,8 @@ bool Samples::run(Progress &progress) {
   std::vector<std::vector<int32_t>> texts(requests.size());
   if (!takeAll(requests, texts))
     return false;
+  if (isToldToStop()) // all ranks are of this process
+    return true;
   for (size_t k = 0; k < texts.size(); ++k) {
     const std::string &prompt = options.samplePrompts[k];
     const std::string text = textOf(texts[k]);

@@ -3,6 +3,7 @@
 #include "tools/tessera/train/StepLog.h"
 #include "tools/tessera/report/PrintError.h"
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -10,8 +11,8 @@ using namespace tessera;
 
 std::string tessera::exactText(double value) {
   char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return std::isfinite(value) ? text : "null";
+  char *end = std::to_chars(text, text + sizeof text, value).ptr;
+  return std::isfinite(value) ? std::string(text, end) : "null";
 }
 
 bool StepLog::open(const LogPaths &paths, LogMode mode) {

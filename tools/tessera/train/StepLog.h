@@ -17,7 +17,8 @@ namespace tessera {
 
 enum class LogMode { Replace, Append };
 
-/// Round-trips; "null" for infinity and NaN, which JSON has not.
+/// The shortest number that reads back as `value`; "null" for infinity and NaN,
+/// which JSON has not.
 std::string exactText(double value);
 
 /// Where a run writes its numbers; "" and null: nowhere.

@@ -6,10 +6,10 @@
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/train/ByteEntropy.h"
 #include "tools/tessera/train/LossCurve.h"
+#include "tools/tessera/train/RunHeader.h"
+#include "tools/tessera/train/StopSignals.h"
 #include <algorithm>
 #include <cmath>
-#include <csignal>
-#include <filesystem>
 #include <numeric>
 
 using namespace tessera;
@@ -19,20 +19,6 @@ static constexpr int kCurveWidth = 64, kCurveHeight = 12;
 //===----------------------------------------------------------------------===//
 // Preparing a run
 //===----------------------------------------------------------------------===//
-
-std::string tessera::findCheckpoint(const std::string &directory) {
-  std::error_code error;
-  std::string newest;
-  for (const auto &entry :
-       std::filesystem::directory_iterator(directory, error)) {
-    std::string name = entry.path().filename().string();
-    if (name.rfind("step-", 0) == 0 &&
-        std::filesystem::exists(entry.path() / "manifest.json", error) &&
-        std::pair(name.size(), name) > std::pair(newest.size(), newest))
-      newest = name;
-  }
-  return newest;
-}
 
 /// What byte frequencies alone predict, if the data is text.
 double Training::measureBaseline() const {
@@ -71,22 +57,6 @@ bool Training::bindData() {
          !printError(tsr_last_error());
 }
 
-/// A checkpoint of another run would be taken for a later one of this run.
-bool Training::prepareDirectory() const {
-  if (options.checkpointDir.empty())
-    return true;
-  if (tsr_session_claim(session.get(), options.checkpointDir.c_str()) != TSR_OK)
-    return !printError(tsr_last_error());
-  if (options.resumes || !isFirst())
-    return true;
-  std::string step = findCheckpoint(options.checkpointDir);
-  if (step.empty())
-    return true;
-  return !printError("'" + options.checkpointDir +
-                     "' holds a checkpoint of an earlier run (" + step +
-                     "); continue it with --resume or name another directory");
-}
-
 bool Training::startParameters() {
   tsr_status status =
       options.resumes
@@ -113,13 +83,16 @@ bool Training::startParameters() {
     return !printError(tsr_last_error());
   firstStep = tsr_session_next_step(session.get());
   lastStep = rate.totalSteps;
-  if (options.resumes && options.resumeDir == options.checkpointDir)
-    savedStep = firstStep;
   if (firstStep <= lastStep)
-    return true;
+    return checkpoints.start();
   return !printError("the checkpoint is at step " + std::to_string(firstStep) +
                      ", but --steps is " + std::to_string(lastStep) +
                      "; raise --steps to at least that");
+}
+
+std::string Training::header(const Report &report) const {
+  return runHeader(
+      {options, report, artifact, data.get(), firstStep, lastStep});
 }
 
 bool Training::agreeOnData() {
@@ -145,7 +118,12 @@ bool Training::prepare() {
   LogMode mode = options.resumes ? LogMode::Append : LogMode::Replace;
   // With several processes the session comes first: ending it tells the others.
   session = openSession(options, artifact);
-  if (!session || !prepareDirectory() || !startParameters() || !openData() ||
+  if (!session)
+    return false;
+  // From here on another process might wait for this one.
+  if (!options.launch.isAlone())
+    enterStage(RunStage::Stepping);
+  if (!checkpoints.claim(session.get()) || !startParameters() || !openData() ||
       !page.prepare(firstStep) ||
       !log.open(isFirst()
                     ? LogPaths{options.log, options.tensorboard, page.history()}
@@ -163,14 +141,6 @@ bool Training::prepare() {
 // Running
 //===----------------------------------------------------------------------===//
 
-static volatile std::sig_atomic_t interrupted = 0;
-
-/// The first signal ends the run after its step; a second one kills it.
-static void onInterrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
-
 /// The first steps also fill caches and start threads.
 static constexpr int64_t kStepsBeforeTrace = 2;
 
@@ -187,14 +157,21 @@ bool Training::step(Progress &progress) {
                      batch.data()) != TSR_OK ||
       tsr_session_step(session.get(), batch.data(), batch.size(), &result) !=
           TSR_OK) {
-    std::string message = tsr_last_error();
+    std::string message =
+        "step " + std::to_string(number + 1) + ": " + tsr_last_error();
     progress.finishLine();
-    return !printError("step " + std::to_string(number + 1) + ": " + message);
+    // A step whose trace cannot be written is done all the same.
+    isWhole = tsr_session_next_step(session.get()) > number;
+    if (!isWhole)
+      return !printError(message + " (" + checkpoints.whatIsSaved() + ")");
+    printError(message);
+    stopping.fail();
+    return true;
   }
   progress.stepDone(result);
-  if (isTraced && !page.readTrace())
-    return false;
-  return logStep(progress, result) && judge(progress, result);
+  if ((isTraced && !page.readTrace()) || !logStep(progress, result))
+    stopping.fail(); // this process alone writes them
+  return judge(progress, result);
 }
 
 bool Training::logStep(Progress &progress, const tsr_step_result &result) {
@@ -216,24 +193,10 @@ bool Training::logStep(Progress &progress, const tsr_step_result &result) {
   return log.note(result.step + 1, text);
 }
 
-/// A checkpoint whose next step was bad may hold what made it bad.
-std::string Training::whatIsSaved() const {
-  if (savedStep < 0)
-    return "nothing was saved";
-  auto text = [](int64_t step) { return std::to_string(step); };
-  if (provenStep == savedStep)
-    return "the last checkpoint is of step " + text(savedStep);
-  std::string unproven = "the checkpoint of step " + text(savedStep) +
-                         " was followed by bad steps only";
-  return provenStep < 0 ? unproven
-                        : "the last checkpoint that trained on is of step " +
-                              text(provenStep) + "; " + unproven;
-}
-
 bool Training::judge(Progress &progress, const tsr_step_result &result) {
   if (std::isfinite(result.loss) && std::isfinite(result.grad_norm)) {
     badInARow = 0;
-    provenStep = savedStep;
+    checkpoints.prove();
     return true;
   }
   ++badInARow;
@@ -248,6 +211,7 @@ bool Training::judge(Progress &progress, const tsr_step_result &result) {
                 "--max-bad-steps " + std::to_string(options.maxBadSteps) + ")");
     return true;
   }
+  isWhole = false;
   std::string others =
       badInARow == 1
           ? ""
@@ -255,40 +219,20 @@ bool Training::judge(Progress &progress, const tsr_step_result &result) {
   return !printError(what + others +
                      "; lower --lr, raise --warmup-steps or allow more with "
                      "--max-bad-steps (" +
-                     whatIsSaved() + ")");
+                     checkpoints.whatIsSaved() + ")");
 }
 
 bool Training::save(Progress &progress) {
-  int64_t number = tsr_session_next_step(session.get());
-  if (options.checkpointDir.empty() || savedStep == number)
+  using Saved = RunCheckpoints::Saved;
+  Saved saved = checkpoints.save();
+  if (saved == Saved::Done)
     return true;
-  if (tsr_session_save(session.get(), options.checkpointDir.c_str()) !=
-      TSR_OK) {
-    std::string message = tsr_last_error();
-    progress.finishLine();
-    return !printError(message);
-  }
-  savedStep = number;
-  return prune(progress);
-}
-
-bool Training::prune(Progress &progress) {
-  if (!options.keep ||
-      tsr_session_prune(session.get(), options.checkpointDir.c_str(),
-                        options.keep) == TSR_OK)
-    return true;
-  std::string message = tsr_last_error();
   progress.finishLine();
-  return !printError("--keep: " + message + " (step " +
-                     std::to_string(savedStep) + " is saved)");
-}
-
-/// All processes stop after the same step.
-bool Training::agreeOnStopping() {
-  int32_t any = interrupted;
-  if (tsr_session_largest(session.get(), interrupted, &any) != TSR_OK)
-    return !printError(tsr_last_error());
-  stopping = any != 0;
+  printError(checkpoints.problem());
+  if (saved == Saved::Failed || isOver())
+    return false;
+  if (isFirst())
+    printNote("the run goes on, and saves again when that is next due");
   return true;
 }
 
@@ -314,36 +258,67 @@ bool Training::writePage(const char *state) {
   return !isFirst() || page.write({state, lastStep, baseline});
 }
 
-bool Training::run() {
-  interrupted = 0;
-  std::signal(SIGINT, onInterrupt);
-  std::signal(SIGTERM, onInterrupt);
+/// Measures and samples what is due after the newest step.
+bool Training::look(Progress &progress) {
+  int64_t done = tsr_session_next_step(session.get());
+  bool isLast = done >= lastStep;
+  if ((isLast || evaluations.isDueAfter(done)) &&
+      !evaluations.run(progress, log, stopping))
+    return false;
+  if (stopping.isAgreed() || !samples.isDueAfter(done))
+    return true;
+  return samples.run(progress);
+}
+
+/// Nothing that is due after a step may lose it, so it is saved first.
+bool Training::round(Progress &progress) {
+  if (!step(progress) || !stopping.agree(session.get()))
+    return false;
+  int64_t done = tsr_session_next_step(session.get());
+  bool isDue = options.saveEvery && done % options.saveEvery == 0;
+  if ((isDue || isOver()) && !save(progress))
+    return false;
+  // Saving took its time.
+  if (isDue && !stopping.agree(session.get()))
+    return false;
+  if (!stopping.isAgreed() && !look(progress))
+    return false;
+  updatePage(progress);
+  return true;
+}
+
+bool Training::isOver() const {
+  return stopping.isAgreed() || evaluations.isHopeless() ||
+         tsr_session_next_step(session.get()) >= lastStep;
+}
+
+RunEnd Training::end(Progress &progress, bool works) {
+  int64_t done = tsr_session_next_step(session.get());
+  // After an interrupted or a hopeless evaluation the step may not be saved.
+  works = works && (done == firstStep || save(progress)) &&
+          stopping.agree(session.get()) && !stopping.hasFailed();
+  progress.finishLine();
+  if (!works && isWhole)
+    checkpoints.rescue();
+  enterStage(RunStage::Ending);
+  bool isStopped = stopping.isAgreed() && done < lastStep;
+  if (works && isFirst())
+    summarize(progress);
+  works &= writePage(!works ? "failed" : isStopped ? "stopped" : "finished");
+  return !works      ? RunEnd::Failed
+         : isStopped ? RunEnd::Stopped
+                     : RunEnd::Finished;
+}
+
+RunEnd Training::run() {
+  enterStage(RunStage::Stepping);
   Progress progress(firstStep, lastStep,
                     {tokensPerStep(), flops, options.peakFlops},
                     isFirst() ? Display::Shown : Display::Hidden);
-  bool works = true;
-  for (int64_t number = firstStep; works && number < lastStep && !stopping;
-       ++number) {
-    works = step(progress) && agreeOnStopping();
-    if (works && evaluations.isDueAfter(number + 1))
-      works = evaluations.run(progress, log);
-    if (works && samples.isDueAfter(number + 1))
-      works = samples.run(progress);
-    stopping |= evaluations.isHopeless();
-    bool due = options.saveEvery && (number + 1) % options.saveEvery == 0;
-    if (works && due)
-      works = save(progress);
-    if (works)
-      updatePage(progress);
-  }
-  works = works && evaluations.run(progress, log) && save(progress);
-  progress.finishLine();
-  if (works && isFirst())
-    summarize(progress);
-  works &= writePage(!works ? "failed" : stopping ? "stopped" : "finished");
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  return works;
+  bool works = stopping.agree(session.get());
+  while (works && !isOver())
+    works = round(progress);
+  return end(progress, works);
 }
 
 /// The last tenth of the run: single steps are noisy.
@@ -362,11 +337,31 @@ static std::vector<double> finiteOf(std::vector<double> losses) {
   return losses;
 }
 
+/// Why a run ended before its last step, or that nothing of it is kept.
+void Training::describeEnd() const {
+  int64_t done = tsr_session_next_step(session.get());
+  std::string step =
+      "step " + std::to_string(done) + " of " + std::to_string(lastStep);
+  if (evaluations.isHopeless())
+    std::printf("stopped after %s: %lld evaluations in a row were no better\n",
+                step.c_str(), static_cast<long long>(options.earlyStop));
+  else if (stopping.isAgreed() && done < lastStep)
+    std::printf("stopped %s%s\n",
+                done == firstStep ? "before its first step"
+                                  : ("after " + step).c_str(),
+                checkpoints.newest() >= 0 ? "; --resume continues" : "");
+  else if (stopping.isAgreed() && options.hasEvaluationData())
+    std::printf("stopped before the last evaluation; all steps are done\n");
+  if (options.checkpointDir.empty())
+    printNote("nothing of this run is kept, because it has no "
+              "--checkpoint-dir");
+}
+
 void Training::summarize(const Progress &progress) const {
   const std::vector<double> &losses = progress.losses();
   std::vector<double> finite = finiteOf(losses);
   if (finite.empty())
-    return;
+    return describeEnd();
   std::printf("%s",
               lossCurve({losses, firstStep, baseline, evaluations.points()},
                         kCurveWidth, kCurveHeight)
@@ -383,20 +378,9 @@ void Training::summarize(const Progress &progress) const {
   if (baseline > 0)
     std::printf("byte frequencies alone: %.4f\n", baseline);
   std::printf("%s", evaluations.summary().c_str());
-  if (savedStep >= 0) {
-    std::printf("checkpoint: %s/step-%08lld\n", options.checkpointDir.c_str(),
-                static_cast<long long>(savedStep));
+  if (checkpoints.newest() >= 0) {
+    std::printf("checkpoint: %s\n", checkpoints.newestPath().c_str());
     printNotes(options, session.get());
   }
-  if (evaluations.isHopeless())
-    std::printf("stopped after step %lld of %lld: %lld evaluations in a row "
-                "were no better\n",
-                static_cast<long long>(tsr_session_next_step(session.get())),
-                static_cast<long long>(lastStep),
-                static_cast<long long>(options.earlyStop));
-  else if (stopping)
-    std::printf("stopped after step %lld of %lld%s\n",
-                static_cast<long long>(tsr_session_next_step(session.get())),
-                static_cast<long long>(lastStep),
-                savedStep >= 0 ? "; --resume continues" : "");
+  describeEnd();
 }

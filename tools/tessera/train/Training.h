@@ -4,19 +4,22 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 
 #include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/Evaluations.h"
 #include "tools/tessera/train/LossSpikes.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "tools/tessera/train/Progress.h"
+#include "tools/tessera/train/RunCheckpoints.h"
 #include "tools/tessera/train/Samples.h"
 #include "tools/tessera/train/StepLog.h"
+#include "tools/tessera/train/Stopping.h"
 #include "tools/tessera/train/TrainingPage.h"
 #include <memory>
 
 namespace tessera {
 
-/// The name of a checkpoint in a directory, or "".
-std::string findCheckpoint(const std::string &directory);
+/// How a run ends.
+enum class RunEnd { Finished, Stopped, Failed };
 
 /// Every member prints its errors and returns false after one.
 class Training {
@@ -34,27 +37,32 @@ public:
   bool finish();
   /// What an accelerator is and how it is used, if that is news.
   void printDevice();
-  /// Steps until the end or an interrupt; saves, plots.
-  bool run();
+  /// What there is, in lines, before the first step.
+  std::string header(const Report &report) const;
+  /// Steps until the end or until a process is told to stop; saves, plots.
+  RunEnd run();
 
 private:
   /// Whether this process prints, logs and makes the directory.
   bool isFirst() const { return options.launch.rank == 0; }
-  bool agreeOnStopping();
   bool agreeOnData();
   bool openData();
   bool bindData();
   double measureBaseline() const;
   bool startParameters();
-  bool prepareDirectory() const;
+  /// A step, and what is due after it.
+  bool round(Progress &progress);
   bool step(Progress &progress);
   bool logStep(Progress &progress, const tsr_step_result &result);
   /// Whether the run goes on after a step that may have been skipped.
   bool judge(Progress &progress, const tsr_step_result &result);
-  std::string whatIsSaved() const;
+  /// Whether the run goes on; before its last step it does so without a
+  /// checkpoint that cannot be written now.
   bool save(Progress &progress);
-  /// What --keep does not keep.
-  bool prune(Progress &progress);
+  bool look(Progress &progress);
+  bool isOver() const;
+  RunEnd end(Progress &progress, bool works);
+  void describeEnd() const;
   void summarize(const Progress &progress) const;
   void updatePage(Progress &progress);
   bool writePage(const char *state);
@@ -75,11 +83,12 @@ private:
   Samples samples{options};
   std::vector<int32_t> batch;
   LossSpikes spikes;
-  int64_t firstStep = 0, lastStep = 0, savedStep = -1;
-  int64_t provenStep = -1; ///< The newest saved one that trained on.
+  RunCheckpoints checkpoints{options};
+  Stopping stopping{isFirst()};
+  int64_t firstStep = 0, lastStep = 0;
   int64_t badInARow = 0;
-  bool stopping = false; ///< A process was interrupted.
-  double baseline = 0;   ///< Loss of byte frequencies; 0: the data is no text.
+  bool isWhole = true; ///< The newest step was done, and is no bad one.
+  double baseline = 0; ///< Loss of byte frequencies; 0: the data is no text.
 };
 
 } // namespace tessera

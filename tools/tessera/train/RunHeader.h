@@ -1,0 +1,28 @@
+//===- RunHeader.h - what a run is, before its first step -------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_TRAIN_RUNHEADER_H
+#define TESSERA_TOOLS_TESSERA_TRAIN_RUNHEADER_H
+
+#include "tessera/tessera.h"
+#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/report/Report.h"
+#include <string>
+
+namespace tessera {
+
+struct RunFacts {
+  const DriverOptions &options;
+  const Report &report;
+  const tsr_artifact *artifact;
+  const tsr_data *data;
+  int64_t firstStep, lastStep;
+};
+
+/// In lines: model and mesh; tokens, sequences and the epochs that all steps of
+/// the run make, of each file where files have weights; how many parameters are
+/// trained and frozen, and where they come from.
+std::string runHeader(const RunFacts &facts);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_TRAIN_RUNHEADER_H
