@@ -68,6 +68,7 @@ public:
   LogicalResult run();
 
 private:
+  void countLabels(CrossEntropy &loss);
   void returnValues(const CrossEntropy &loss);
   Value correctlyPredicted(const CrossEntropy &loss);
   void removeUnused();
@@ -85,6 +86,35 @@ Value EvaluationBuilder::emit(Args &&...args) {
       nn::create<OpTy>(builder, last->getLoc(), std::forward<Args>(args)...);
   inheritChunk(op, last);
   return op.getOutput();
+}
+
+/// mean(t) -> sum(t counted(labels)) / sum(counted(labels)): a model that
+/// counts all labels measures a batch in which some sequences are none of the
+/// data's.
+void EvaluationBuilder::countLabels(CrossEntropy &loss) {
+  nn::EinsumOp mean = loss.mean;
+  if (loss.counted || mean.getInputs().size() != 1 || mean.getSpec() != "bs->")
+    return;
+  Value tokens = mean.getInputs().front();
+  auto spec = [&](StringRef text) { return builder.getStringAttr(text); };
+  FloatAttr one = builder.getF64FloatAttr(1.0);
+  Value counted = emit<nn::CountedOp>(
+      nn::PickOp(loss.target).getLabels(),
+      TypeAttr::get(getElementTypeOrSelf(tokens.getType())));
+  Value count =
+      emit<nn::EinsumOp>(spec("bs->"), ValueRange{counted}, one, TypeAttr());
+  Value sum = emit<nn::EinsumOp>(spec("bs,bs->"), ValueRange{tokens, counted},
+                                 one, TypeAttr());
+  Value inverse = emit<nn::MapOp>(
+      nn::FunctionAttr::get(builder.getContext(), nn::Function::Reciprocal),
+      count, FloatAttr());
+  Value ratio = emit<nn::EinsumOp>(spec(",->"), ValueRange{sum, inverse}, one,
+                                   TypeAttr());
+  loss.counted = counted.getDefiningOp<nn::CountedOp>();
+  loss.count = count.getDefiningOp();
+  loss.mean = ratio.getDefiningOp<nn::EinsumOp>();
+  nn::setTag(loss.count, nn::Tag::BatchTotal);
+  nn::setTag(loss.mean, nn::Tag::CrossEntropy);
 }
 
 /// The number of labels that have the largest logit: 1 - rank is 1 for these
@@ -142,6 +172,7 @@ LogicalResult EvaluationBuilder::run() {
     return failure();
   last = loss.mean;
   removeDropout(func);
+  countLabels(loss);
   returnValues(loss);
   removeUnused();
   return success();

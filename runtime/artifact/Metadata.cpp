@@ -154,6 +154,10 @@ bool Metadata::hasEvaluation() const {
          find(Role::Output, "evaluation_correct");
 }
 
+bool Metadata::evaluationCounts() const {
+  return find(Role::Output, "evaluation_count");
+}
+
 bool Metadata::hasScores() const {
   return model.generation && find(Role::Output, "score_log_probabilities");
 }

@@ -200,6 +200,9 @@ struct Metadata {
   bool hasParameters() const;
   /// There is a program that measures the loss.
   bool hasEvaluation() const;
+  /// It counts labels, so that some may be ignored, whatever the step does; in
+  /// older artifacts, only of models that ignore labels.
+  bool evaluationCounts() const;
   /// There is a program that scores given tokens; in older artifacts that
   /// generate there is none.
   bool hasScores() const;

@@ -225,6 +225,14 @@ void Session::checkRange(const char *what, const int32_t *values,
            " is not in [0, ", limit, ")");
 }
 
+int64_t Session::countLabels(const Tokens &given) const {
+  std::vector<int32_t> labels(metadata().model.batch *
+                              metadata().model.labels());
+  given(0, static_cast<int64_t>(labels.size()), labels.data());
+  return std::count_if(labels.begin(), labels.end(),
+                       [](int32_t label) { return label >= 0; });
+}
+
 /// Negative labels are for models that ignore them, and one must count. Any
 /// other model's are right if they are below the vocabulary.
 void Session::checkLabels(const Tokens &given) const {
@@ -406,11 +414,10 @@ void Session::checkReady() const {
                                "tsr_session_init or tsr_session_load first");
 }
 
-StepInputs Session::inputsFor(const int32_t *tokens, size_t count, int64_t seed,
-                              int64_t number) const {
+StepInputs Session::inputsFor(const int32_t *tokens, size_t count) const {
   checkReady();
   checkTokens(tokens, count);
-  StepInputs inputs = inputsOf(metadata().model, tokens, seed, number);
+  StepInputs inputs = inputsOf(metadata().model, tokens, seed(), nextStep());
   const Model &model = metadata().model;
   if (model.decoder || model.hasSegments())
     checkLabels(inputs.labels);
@@ -435,7 +442,7 @@ StepInputs Session::inputsFor(const tsr_batch &batch) const {
 }
 
 tsr_step_result Session::step(const int32_t *tokens, size_t count) {
-  return stepOn(inputsFor(tokens, count, seed(), nextStep()));
+  return stepOn(inputsFor(tokens, count));
 }
 
 tsr_step_result Session::step(const tsr_batch &batch) {
@@ -445,9 +452,6 @@ tsr_step_result Session::step(const tsr_batch &batch) {
 //===----------------------------------------------------------------------===//
 // Evaluation
 //===----------------------------------------------------------------------===//
-
-// Every run hides the same tokens of a masked model: results are compared.
-static constexpr int64_t evaluationSeed = 0;
 
 tsr_evaluation Session::evaluateOn(const StepInputs &inputs) {
   tsr_abi_program program = core->ranks[0]->code->evaluation();
@@ -466,9 +470,44 @@ tsr_evaluation Session::evaluateOn(const StepInputs &inputs) {
   return result;
 }
 
+int64_t Session::evaluatedSequences(size_t count) const {
+  const Model &model = metadata().model;
+  const auto given = static_cast<int64_t>(count);
+  const int64_t columns = model.columns(), sequences = given / columns;
+  if (given < columns || given % columns != 0 || sequences >= model.batch)
+    return model.batch; // where it is not, checkTokens says so
+  if (!metadata().evaluationCounts())
+    fail(TSR_UNSUPPORTED, "the batch has ", sequences, " of ", model.batch,
+         " sequences, and the program of the artifact counts the labels of "
+         "all; give ",
+         model.batch, ", or compile the model again");
+  return sequences;
+}
+
+/// Sequences that are not there are copies of the first one.
 tsr_evaluation Session::evaluate(const int32_t *tokens, size_t count,
                                  int64_t number) {
-  return evaluateOn(inputsFor(tokens, count, evaluationSeed, number));
+  checkReady();
+  const Model &model = metadata().model;
+  const int64_t sequences = evaluatedSequences(count);
+  std::vector<int32_t> whole;
+  if (sequences < model.batch) {
+    whole.assign(tokens, tokens + count);
+    whole.reserve(static_cast<size_t>(model.batch * model.columns()));
+    for (int64_t row = sequences; row < model.batch; ++row)
+      whole.insert(whole.end(), tokens, tokens + model.columns());
+    tokens = whole.data();
+    count = whole.size();
+  }
+  checkTokens(tokens, count);
+  const auto first = static_cast<int64_t>(static_cast<uint64_t>(number) *
+                                          static_cast<uint64_t>(model.batch));
+  const StepInputs inputs = evaluationInputsOf(model, tokens, sequences, first);
+  if (!metadata().evaluationCounts())
+    checkLabels(inputs.labels);
+  if (metadata().hasEvaluation() && countLabels(inputs.labels) == 0)
+    return {};
+  return evaluateOn(inputs);
 }
 
 tsr_evaluation Session::evaluate(const tsr_batch &batch) {

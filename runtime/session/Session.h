@@ -46,7 +46,11 @@ public:
   /// The next step that succeeds is recorded and written to `path`.
   void traceNextStep(const std::string &path);
   tsr_step_result step(const tsr_batch &batch);
-  /// Changes nothing. A masked model's tokens are hidden by `number`.
+  /// Changes nothing. `tokens` may be fewer sequences than a batch has; the
+  /// first one's number, by which a masked model's tokens are hidden, is
+  /// `number` times the size of a batch. Where no label counts nothing runs,
+  /// and the result is 0. TSR_UNSUPPORTED: the program takes whole batches
+  /// alone.
   tsr_evaluation evaluate(const int32_t *tokens, size_t count, int64_t number);
   tsr_evaluation evaluate(const tsr_batch &batch);
 
@@ -141,9 +145,11 @@ private:
   void checkReady() const;
   void checkRange(const char *what, const int32_t *values, int64_t limit) const;
   void checkLabels(const Tokens &given) const;
-  /// Checked inputs of batch `number` of a stream, or of the caller's.
-  StepInputs inputsFor(const int32_t *tokens, size_t count, int64_t seed,
-                       int64_t number) const;
+  int64_t countLabels(const Tokens &given) const;
+  /// Sequences in `count` tokens; TSR_UNSUPPORTED: the program needs a batch.
+  int64_t evaluatedSequences(size_t count) const;
+  /// Checked inputs of the next batch of a stream, or of the caller's.
+  StepInputs inputsFor(const int32_t *tokens, size_t count) const;
   StepInputs inputsFor(const tsr_batch &batch) const;
   tsr_step_result stepOn(const StepInputs &inputs);
   tsr_evaluation evaluateOn(const StepInputs &inputs);

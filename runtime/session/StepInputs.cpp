@@ -5,6 +5,8 @@
 #include "runtime/session/SegmentInputs.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace tessera {
 
@@ -90,29 +92,79 @@ static std::vector<int64_t> lengthsOf(const Model &model,
   return lengths;
 }
 
+static StepInputs causalOf(const Model &model, const int32_t *tokens) {
+  StepInputs inputs;
+  inputs.ids = windowOf(tokens, model.sequence + 1, model.sequence, 0);
+  inputs.labels =
+      withinDocuments(model, inputs.ids,
+                      windowOf(tokens, model.sequence + 1, model.sequence, 1));
+  inputs.tokenTypes = fillZeros;
+  addSegments(model, inputs.ids, &inputs);
+  return inputs;
+}
+
+/// `maskAt(index)` is the mask of a position and its index there.
+template <class MaskAt>
+static StepInputs maskedOf(const Model &model, const int32_t *tokens,
+                           const MaskAt &maskAt) {
+  const Tokens given = windowOf(tokens, model.sequence + 1, model.sequence, 0);
+  StepInputs inputs;
+  inputs.tokenTypes = fillZeros;
+  inputs.ids = changed(given, [=](int64_t index, int32_t token) {
+    const auto [mask, place] = maskAt(index);
+    return mask->id(place, token);
+  });
+  inputs.labels = changed(given, [=](int64_t index, int32_t token) {
+    const auto [mask, place] = maskAt(index);
+    return mask->label(place, token);
+  });
+  addSegments(model, given, &inputs);
+  return inputs;
+}
+
+using MaskPlace = std::pair<const TokenMask *, int64_t>;
+
 StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
                     int64_t step) {
   if (model.decoder)
     return pairsOf(model, tokens);
-  auto window = [&](int64_t shift) {
-    return windowOf(tokens, model.sequence + 1, model.sequence, shift);
-  };
-  StepInputs inputs;
-  inputs.tokenTypes = fillZeros;
-  if (!model.maskToken) {
-    inputs.ids = window(0);
-    inputs.labels = withinDocuments(model, inputs.ids, window(1));
-    addSegments(model, inputs.ids, &inputs);
-    return inputs;
-  }
-  TokenMask mask(model, seed, step, lengthsOf(model, tokens));
-  inputs.ids = changed(window(0), [=](int64_t index, int32_t token) {
-    return mask.id(index, token);
+  if (!model.maskToken)
+    return causalOf(model, tokens);
+  auto mask =
+      std::make_shared<TokenMask>(model, seed, step, lengthsOf(model, tokens));
+  return maskedOf(model, tokens,
+                  [=](int64_t index) { return MaskPlace(mask.get(), index); });
+}
+
+/// Every run hides the same tokens: results are compared. A sequence is the
+/// only one of a batch, so that it does not matter which others it runs with.
+static StepInputs maskedEvaluationOf(const Model &model, const int32_t *tokens,
+                                     int64_t first) {
+  constexpr int64_t seed = 0;
+  Model one = model;
+  one.batch = 1;
+  auto masks = std::make_shared<std::vector<TokenMask>>();
+  for (int64_t row = 0; row < model.batch; ++row)
+    masks->emplace_back(one, seed, first + row,
+                        lengthsOf(one, tokens + row * model.columns()));
+  return maskedOf(model, tokens, [=, length = model.sequence](int64_t index) {
+    return MaskPlace(&(*masks)[static_cast<size_t>(index / length)],
+                     index % length);
   });
-  inputs.labels = changed(window(0), [=](int64_t index, int32_t token) {
-    return mask.label(index, token);
-  });
-  addSegments(model, window(0), &inputs);
+}
+
+StepInputs evaluationInputsOf(const Model &model, const int32_t *tokens,
+                              int64_t sequences, int64_t first) {
+  constexpr int32_t ignored = -100;
+  StepInputs inputs = model.decoder ? pairsOf(model, tokens)
+                      : model.maskToken
+                          ? maskedEvaluationOf(model, tokens, first)
+                          : causalOf(model, tokens);
+  if (sequences < model.batch)
+    inputs.labels = changed(inputs.labels, [end = sequences * model.labels()](
+                                               int64_t index, int32_t label) {
+      return index < end ? label : ignored;
+    });
   return inputs;
 }
 

@@ -20,6 +20,12 @@ struct StepInputs {
 StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
                     int64_t step);
 
+/// Of the same of which a measurement has only the first `sequences` rows: no
+/// label of the others counts. Tokens of a masked model are hidden by the
+/// number of their sequence, which is `first` in the first row.
+StepInputs evaluationInputsOf(const Model &model, const int32_t *tokens,
+                              int64_t sequences, int64_t first);
+
 /// Of inputs that the caller gives one by one; they must outlive the result.
 StepInputs inputsOf(const Model &model, const tsr_batch &batch);
 

@@ -61,21 +61,23 @@ static json::Value jsonOf(const Measurement &result, int64_t batches,
 }
 
 static void print(const DriverOptions &options, const Measurement &result,
-                  int64_t batches, int64_t leftOut) {
+                  const EvaluationData &data) {
   if (options.launch.rank != 0)
     return;
   if (options.json) {
-    llvm::outs() << jsonOf(result, batches, leftOut) << "\n";
+    llvm::outs() << jsonOf(result, data.batches(), data.leftOut()) << "\n";
     return;
   }
   std::printf("%s\n", result.text().c_str());
-  if (leftOut)
+  if (int64_t leftOut = data.leftOut())
     std::printf(
         "%lld sequence%s left out: %s, %lld of them\n",
         static_cast<long long>(leftOut), leftOut == 1 ? " was" : "s were",
-        options.evalBatches ? "only the batches of --eval-batches are evaluated"
-                            : "only whole batches are evaluated",
-        static_cast<long long>(batches));
+        options.evalBatches
+            ? "only the batches of --eval-batches are evaluated"
+            : "only whole batches are evaluated, as the artifact is of an "
+              "older version",
+        static_cast<long long>(data.batches()));
 }
 
 /// A program for one text at a time, which is no longer than it must be. Ranks
@@ -224,8 +226,6 @@ int tessera::runEvaluate(const DriverOptions &given) {
   Measurement result;
   if (!data.measure(session.get(), result))
     return 1;
-  int64_t batch = tsr_artifact_batch(artifact.get());
-  print(options, result, data.batches(),
-        data.sequences() - data.batches() * batch);
+  print(options, result, data);
   return 0;
 }

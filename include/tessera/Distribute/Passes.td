@@ -112,9 +112,11 @@ def AddEvaluationPass : Pass<"nn-add-evaluation", "::mlir::ModuleOp"> {
     Before: a serial `@loss` whose cross-entropy has the tag `cross_entropy`.
     After: also `@evaluation` (`nn.evaluation`), a copy of it without dropout
     and without other parts of the loss. It returns the mean of the
-    cross-entropy, the number of labels that the largest logit predicts and, if
-    labels may be ignored, the number of labels that count. A module whose loss
-    has no such tag gets no evaluation.
+    cross-entropy over the labels that count, the number of these that the
+    largest logit predicts, and how many count. Negative labels do not count,
+    even where those of a step all do, if `@loss` sums the cross-entropy of all
+    positions with `nn.einsum "bs->"`; of any other sum there is no such number.
+    A module whose loss has no such tag gets no evaluation.
   }];
 }
 

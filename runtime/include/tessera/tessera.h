@@ -244,11 +244,19 @@ tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
                                   tsr_step_result *out_result);
 /* Measures the loss of a batch and changes nothing: without dropout, gradients
  * and other parts of the loss, with the parameters as they are. Batches are as
- * for the two functions above; of several, weigh each loss by its labels.
- * `number` is the batch's own: of a masked language model it says which tokens
- * are hidden, the same in every run and on every mesh. Uses the memory of a
+ * for the two functions above, but the last one of a data set may be smaller:
+ * `count` is of one sequence or more, up to the batch. Of several batches,
+ * weigh each loss by its labels: the result is the data set's, whatever the
+ * batch is. If no label of `tokens` counts, nothing runs, and the result is 0
+ * labels. `number` is the batch's own, from 0: of a masked language model the
+ * tokens of a sequence are hidden by its number in the data set, which is
+ * `number` times tsr_artifact_batch in the first row, the same in every run,
+ * with every batch and on every mesh. (Versions that hid them by `number` and
+ * the row measure other losses, but of a batch of one.) Uses the memory of a
  * step. TSR_UNSUPPORTED: the artifact was compiled with --no-evaluation, or
- * from an .mlir file that does not mark its cross-entropy. */
+ * from an .mlir file that does not mark its cross-entropy; or the batch is not
+ * whole, and the artifact, which counts all labels, is of an older version or
+ * of an .mlir file that sums its cross-entropy in another way. */
 tsr_status tsr_session_evaluate(tsr_session *session, const int32_t *tokens,
                                 size_t count, int64_t number,
                                 tsr_evaluation *out_result);

@@ -2,6 +2,7 @@
 
 evaluations.py DIRECTORY          the log and the best checkpoint agree
 evaluations.py DIRECTORY --same   the serial and the parallel evaluation are the run's last
+evaluations.py DIRECTORY --batches SIZE...   13 sequences are measured alike in batches of any size
 """
 import json
 import math
@@ -9,6 +10,16 @@ import pathlib
 import sys
 
 directory = pathlib.Path(sys.argv[1])
+if sys.argv[2:3] == ["--batches"]:
+    found = {int(size): json.load(open(directory / f"batch{size}.json")) for size in sys.argv[3:]}
+    first = found[int(sys.argv[3])]
+    for size, result in found.items():
+        for name in "loss", "bits_per_byte", "perplexity":
+            assert math.isclose(result[name], first[name], rel_tol=1e-12), (size, name, found)
+        assert result["labels"] == result["bytes"] == 13 * 16, found
+        assert result["correct"] == first["correct"] and result["sequences_left_out"] == 0, found
+        assert result["batches"] == -(-13 // size), found
+    sys.exit()
 lines = [json.loads(line) for line in open(directory / "log.jsonl")]
 evaluations = {line["step"]: line for line in lines if "eval_loss" in line}
 last = evaluations[25]

@@ -243,8 +243,7 @@ void DeclaredOptions::addModelWeights(CLI::App *sub) {
 
 void DeclaredOptions::addEvalOptions(CLI::App *sub) {
   declare(sub, "--eval-batches", FlagCheck::Positive, options.evalBatches,
-          "Batches of an evaluation, always the same ones (default: all whole "
-          "ones)");
+          "Batches of an evaluation, always the same ones (default: all)");
   sub->add_option("--tokenizer", options.evalTokenizer,
                   "Hugging Face folder with the tokenizer of the data, for "
                   "bits per byte (default: the model's folder, if it has one)")

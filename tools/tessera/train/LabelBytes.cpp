@@ -79,10 +79,9 @@ bool LabelBytes::open(const DriverOptions &options,
   return true;
 }
 
-bool LabelBytes::add(const std::vector<int32_t> &batch, int64_t rows) {
+bool LabelBytes::add(const std::vector<int32_t> &batch, int64_t columns) {
   if (!tokenizer)
     return true;
-  auto columns = static_cast<int64_t>(batch.size()) / rows;
   for (auto row = batch.begin(); row != batch.end(); row += columns) {
     std::vector<int32_t> ids(row, row + columns);
     ids.erase(std::remove(ids.begin() + firstLabel, ids.end(), padding),

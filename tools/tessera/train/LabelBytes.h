@@ -23,8 +23,8 @@ class LabelBytes {
 public:
   /// Of labels that are tokens. Prints an error and returns false after one.
   bool open(const DriverOptions &options, const tsr_artifact *artifact);
-  /// Adds the labels of a batch of `rows`, as tsr_data_batch gives it.
-  bool add(const std::vector<int32_t> &batch, int64_t rows);
+  /// Adds the labels of rows of `columns`, as tsr_data_batch gives them.
+  bool add(const std::vector<int32_t> &batch, int64_t columns);
 
   /// 0: not known.
   int64_t count() const { return bytes; }

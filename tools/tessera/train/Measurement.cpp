@@ -1,18 +1,20 @@
 //===- Measurement.cpp - what a model predicts of data --------------------===//
 
 #include "tools/tessera/train/Measurement.h"
+#include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
-#include <algorithm>
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 using namespace tessera;
 
 void Measurement::add(const tsr_evaluation &batch) {
-  auto share = static_cast<double>(batch.labels) /
-               static_cast<double>(labels + batch.labels);
-  loss += (batch.loss - loss) * share;
+  if (batch.labels == 0)
+    return;
+  sum += batch.loss * static_cast<double>(batch.labels);
   labels += batch.labels;
   correct += batch.correct;
+  loss = sum / static_cast<double>(labels);
 }
 
 double Measurement::perplexity() const { return std::exp(loss); }
@@ -42,6 +44,35 @@ static bool failAt(int64_t number) {
                      " of the evaluation: " + tsr_last_error());
 }
 
+/// The program counts the labels of the sequences that there are.
+static bool countsLabels(const tsr_artifact *artifact) {
+  JsonList tensors = takeList(tsr_artifact_metadata(artifact), "tensors");
+  return llvm::any_of(tensors.entries, [](llvm::StringRef tensor) {
+    return tensor.contains("\"evaluation_count\"") &&
+           tensor.contains("\"output\"");
+  });
+}
+
+bool EvaluationData::countBatches(int64_t wanted, int64_t length) {
+  count = isWhole ? sequences() / rows : (sequences() + rows - 1) / rows;
+  if (count == 0)
+    return !printError("the data of the evaluation has " +
+                       std::to_string(sequences()) + " sequences of " +
+                       std::to_string(length) + " tokens, a batch has " +
+                       std::to_string(rows) +
+                       ", and the artifact evaluates whole batches alone; "
+                       "compile the model again, or use more data");
+  if (wanted > count)
+    return !printError("--eval-batches is " + std::to_string(wanted) +
+                       ", but the data of the evaluation has " +
+                       std::to_string(count) +
+                       (count == 1 ? " batch" : " batches") +
+                       "; use at most as many, or more data");
+  if (wanted)
+    count = wanted;
+  return true;
+}
+
 bool EvaluationData::open(const DriverOptions &options,
                           const tsr_artifact *artifact, tsr_session *session) {
   data = openEvaluationData(options, {tsr_artifact_sequence(artifact),
@@ -50,22 +81,10 @@ bool EvaluationData::open(const DriverOptions &options,
   if (!data)
     return false;
   rows = tsr_artifact_batch(artifact);
-  count = sequences() / rows;
-  if (count == 0)
-    return !printError("the data of the evaluation has " +
-                       std::to_string(sequences()) + " sequences of " +
-                       std::to_string(tsr_artifact_sequence(artifact)) +
-                       " tokens, a batch has " + std::to_string(rows) +
-                       "; use more data, or a smaller --batch or --seq-length");
-  if (options.evalBatches > count)
-    return !printError(
-        "--eval-batches is " + std::to_string(options.evalBatches) +
-        ", but the data of the evaluation has " + std::to_string(count) +
-        (count == 1 ? " batch" : " batches") +
-        "; use at most as many, or more data");
-  if (options.evalBatches)
-    count = options.evalBatches;
-  batch.resize(rows * tsr_artifact_columns(artifact));
+  columns = tsr_artifact_columns(artifact);
+  isWhole = !countsLabels(artifact);
+  if (!countBatches(options.evalBatches, tsr_artifact_sequence(artifact)))
+    return false;
   bool isText = isOfBytes(data.get());
   if (isText && !options.evalTokenizer.empty())
     return !printError("--tokenizer is for data of tokens, but that of the "
@@ -78,22 +97,25 @@ bool EvaluationData::open(const DriverOptions &options,
                           agreeOnTokens(session, data.get(), batch));
 }
 
-/// What cannot be read must not end a run after hours.
-bool EvaluationData::isReadable() {
-  for (int64_t number = count; number-- > 0;) {
-    if (tsr_data_batch(data.get(), number, rows, batch.data()) != TSR_OK)
-      return failAt(number);
-    if (!labelBytes.add(batch, rows))
-      return false;
-  }
+bool EvaluationData::read(int64_t number) {
+  batch.resize(rows * columns);
+  if (tsr_data_batch(data.get(), number, rows, batch.data()) != TSR_OK)
+    return failAt(number);
+  batch.resize(std::min(rows, sequences() - number * rows) * columns);
   return true;
 }
 
-bool EvaluationData::read(int64_t number, tsr_session *session,
-                          Stopping *stopping) {
-  bool isRead =
-      tsr_data_batch(data.get(), number, rows, batch.data()) == TSR_OK ||
-      failAt(number);
+/// What cannot be read must not end a run after hours.
+bool EvaluationData::isReadable() {
+  for (int64_t number = count; number-- > 0;)
+    if (!read(number) || !labelBytes.add(batch, columns))
+      return false;
+  return true;
+}
+
+bool EvaluationData::readTogether(int64_t number, tsr_session *session,
+                                  Stopping *stopping) {
+  bool isRead = read(number);
   if (!stopping)
     return isRead;
   if (!isRead) // The others would wait for this process's part of the batch.
@@ -105,7 +127,7 @@ bool EvaluationData::measure(tsr_session *session, Measurement &result,
                              Stopping *stopping) {
   result = {};
   for (int64_t number = 0; number < count; ++number) {
-    if (!read(number, session, stopping))
+    if (!readTogether(number, session, stopping))
       return false;
     if (stopping && stopping->isAgreed())
       return true;
@@ -115,6 +137,9 @@ bool EvaluationData::measure(tsr_session *session, Measurement &result,
       return failAt(number);
     result.add(measured);
   }
+  if (result.labels == 0)
+    return !printError("no label of the data of the evaluation counts, so "
+                       "there is no loss; use data with tokens to predict");
   result.bytes = ofBytes ? result.labels : labelBytes.count();
   return true;
 }

@@ -7,6 +7,7 @@
 #include "tools/tessera/train/LabelBytes.h"
 #include "tools/tessera/train/OpenData.h"
 #include "tools/tessera/train/Stopping.h"
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace tessera {
 
 /// Over several batches.
 struct Measurement {
-  double loss = 0; ///< Mean over all labels that count, in nats.
+  double sum = 0;  ///< Of the labels that count, in nats.
+  double loss = 0; ///< Mean over them; 0 if there are none.
   int64_t labels = 0, correct = 0;
   int64_t bytes = 0; ///< Of text, that the labels stand for; 0: not known.
 
@@ -30,8 +32,8 @@ struct Measurement {
 /// Data that a model is measured on, always in the same batches.
 class EvaluationData {
 public:
-  /// Opens it; prints an error and returns false where it has no whole batch,
-  /// or other tokens than another process.
+  /// Opens it; prints an error and returns false where it has no batch, or
+  /// other tokens than another process.
   bool open(const DriverOptions &options, const tsr_artifact *artifact,
             tsr_session *session);
   /// Measures the session's parameters; prints errors. The processes of a run
@@ -41,16 +43,25 @@ public:
                Stopping *stopping = nullptr);
 
   int64_t batches() const { return count; }
-  int64_t sequences() const { return tsr_data_sequences(data.get()); }
+  /// Of the data that no batch has.
+  int64_t leftOut() const {
+    return std::max<int64_t>(0, sequences() - count * rows);
+  }
 
 private:
-  /// Reads a batch. Whether all processes have, and go on.
-  bool read(int64_t number, tsr_session *session, Stopping *stopping);
+  int64_t sequences() const { return tsr_data_sequences(data.get()); }
+  bool countBatches(int64_t wanted, int64_t length);
+  /// Reads `batch`, which the last one of the data need not fill.
+  bool read(int64_t number);
+  /// The same. Whether all processes have, and go on.
+  bool readTogether(int64_t number, tsr_session *session, Stopping *stopping);
   /// Of all batches, whose bytes are counted; the first is read last.
   bool isReadable();
 
   OpenedData data;
   int64_t count = 0, rows = 0; ///< Batches, and sequences of one.
+  int64_t columns = 0;
+  bool isWhole = false;
   std::vector<int32_t> batch;
   bool ofBytes = false; ///< A label is a byte of text.
   LabelBytes labelBytes;
