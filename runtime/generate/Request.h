@@ -12,15 +12,16 @@ namespace tessera {
 /// How the next token is chosen. First the logits of tokens that the text has
 /// are divided by `repetitionPenalty` if they are above 0, else multiplied by
 /// it. `temperature` 0: the largest logit. The next three keep the most
-/// probable tokens: the first `topK` (0: all), of these those before which less
-/// than `topP` is summed, and those with at least `minP` of the largest
-/// probability.
+/// probable tokens, one after the other as in `transformers`: the first `topK`
+/// (0: all) and those that are as probable as the last of them; of these, whose
+/// probabilities then sum to 1, those before which less than `topP` is summed;
+/// and those with at least `minP` of the largest probability.
 struct Sampling {
   double temperature = 0, topP = 1, minP = 0, repetitionPenalty = 1;
   int64_t topK = 0, seed = 0;
   int64_t alternatives = 0; ///< Reported beside the token.
 
-  bool isGreedy() const { return temperature == 0 || topK == 1; }
+  bool isGreedy() const { return temperature == 0; }
   bool isRestricted() const { return topK > 0 || topP < 1 || minP > 0; }
 };
 

@@ -59,24 +59,51 @@ struct Kept {
   bool isWhole = false;   ///< Of those that follow, none is to be kept.
 };
 
-/// `at(k)` is the token of number k and its logit, of `most`; `total` sums
-/// exp((logit - largest) / T).
+/// How many tokens top_k keeps, and what their weights exp((logit - largest) /
+/// T) sum to.
+struct Top {
+  int64_t count;
+  double total;
+};
+
+/// `at(k)` is the token of number k and its logit, of `most`. Those that are as
+/// probable as the last one are kept, as `transformers` does.
 template <class At>
-static Kept sampleSorted(const At &at, int64_t most, const Sampling &sampling,
-                         int64_t position, double total) {
+static Top topOf(const At &at, int64_t most, const Sampling &sampling) {
+  const double sharpness = 1 / sampling.temperature;
+  const double peak = at(0).second;
+  Top top = {0, 0};
+  double last = peak;
+  for (; top.count < most; ++top.count) {
+    const double logit = at(top.count).second;
+    if (top.count >= sampling.topK && logit != last)
+      break;
+    last = logit;
+    top.total += std::exp((logit - peak) * sharpness);
+  }
+  return top;
+}
+
+/// `at(k)` is the token of number k and its logit, of `top.count`. What top_p
+/// sums are shares of `top.total`: each rule sees what the one before it left.
+template <class At>
+static Kept sampleSorted(const At &at, const Top &top, const Sampling &sampling,
+                         int64_t position) {
   const double sharpness = 1 / sampling.temperature;
   const double peak = at(0).second;
   double best = -std::numeric_limits<double>::infinity();
   Kept kept;
-  for (int64_t k = 0; k < most; ++k) {
+  for (int64_t k = 0; k < top.count; ++k) {
     const auto [token, logit] = at(k);
     const double shifted = (logit - peak) * sharpness;
     const double weight = std::exp(shifted);
-    if (kept.probability >= sampling.topP || weight < sampling.minP) {
+    const bool isSummed =
+        sampling.topP < 1 && kept.probability >= sampling.topP;
+    if (k > 0 && (isSummed || weight < sampling.minP)) {
       kept.isWhole = true;
       break;
     }
-    kept.probability += weight / total;
+    kept.probability += weight / top.total;
     const double score =
         shifted + gumbelNoise(gumbelWord(sampling.seed, position, token));
     if (score > best)
@@ -92,18 +119,18 @@ int32_t Sampler::sampleKept(const Logit *logits, int64_t count,
                             double total) {
   order.resize(count);
   std::iota(order.begin(), order.end(), 0);
-  const int64_t most =
-      sampling.topK > 0 ? std::min(sampling.topK, count) : count;
   int64_t sorted = 0;
   auto at = [&](int64_t k) -> std::pair<int32_t, double> {
     if (k >= sorted) {
       constexpr int64_t first = 256;
-      sorted = std::min(most, std::max(first, 8 * sorted));
+      sorted = std::min(count, std::max(first, 8 * sorted));
       sortBest(logits, sorted);
     }
     return {order[k], logits[order[k]]};
   };
-  return sampleSorted(at, most, sampling, position, total).token;
+  const Top top =
+      sampling.topK > 0 ? topOf(at, count, sampling) : Top{count, total};
+  return sampleSorted(at, top, sampling, position).token;
 }
 
 template <class Logit>
@@ -151,14 +178,14 @@ static std::vector<std::pair<int32_t, double>> listOf(const BestLogits &best,
 }
 
 /// Its probability is that of all that were kept, of which `list` may lack
-/// some.
+/// some. Of tokens that are as probable as its last one it may lack some, too.
 static Kept sampleOf(const std::vector<std::pair<int32_t, double>> &list,
                      const Sampling &sampling, int64_t position, double total) {
-  auto most = static_cast<int64_t>(list.size());
-  if (sampling.topK > 0)
-    most = std::min(sampling.topK, most);
-  return sampleSorted([&](int64_t k) { return list[k]; }, most, sampling,
-                      position, total);
+  const auto most = static_cast<int64_t>(list.size());
+  auto at = [&](int64_t k) { return list[k]; };
+  const Top top =
+      sampling.topK > 0 ? topOf(at, most, sampling) : Top{most, total};
+  return sampleSorted(at, top, sampling, position);
 }
 
 Choice Sampler::choose(const BestLogits &best, int64_t vocabulary,

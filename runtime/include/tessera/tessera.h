@@ -395,10 +395,12 @@ typedef struct tsr_request_options {
   int64_t max_new_tokens; /* 0: as many as fit */
   double temperature;     /* 0: the most probable token, always; or at least
                              1e-30 */
-  int64_t top_k;          /* of the most probable ones; 0: all. At most the
-                             artifact's --candidates, as `alternatives` */
+  int64_t top_k;          /* of the most probable ones, and those as probable as
+                             the last of them; 0: all. At most the artifact's
+                             --candidates, as `alternatives` */
   double top_p;           /* those of which the more probable ones sum to less
-                             than this; 0 or 1: all */
+                             than this, where all that top_k keeps sum to 1; 0
+                             or 1: all */
   double min_p; /* with at least this part of the largest probability */
   int64_t seed; /* of the noise at each position */
   const int32_t *stop_tokens; /* the request ends after one of them */

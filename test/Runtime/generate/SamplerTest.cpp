@@ -68,12 +68,12 @@ TEST(Sampler, DrawsTheLargestLogitWithNoise) {
   }
 }
 
-void expectFrequencies(const Sampling &given,
-                       const std::vector<double> &wanted) {
+void expectFrequencies(const Sampling &given, const std::vector<double> &wanted,
+                       const std::vector<float> &logits = kLogits) {
   constexpr int draws = 20000;
   std::vector<double> found(wanted.size(), 0.0);
   for (int64_t position = 0; position < draws; ++position)
-    found[choose(kLogits, given, position).token] += 1.0 / draws;
+    found[choose(logits, given, position).token] += 1.0 / draws;
   for (size_t i = 0; i < wanted.size(); ++i) // five standard deviations
     EXPECT_NEAR(found[i], wanted[i],
                 5 * std::sqrt(wanted[i] * (1 - wanted[i]) / draws) + 1e-12)
@@ -112,6 +112,50 @@ TEST(Sampler, RestrictionsKeepTheMostProbable) {
   expectFrequencies(sampling, restricted(1.0, {1}));
 }
 
+/// As `transformers` applies temperature, top_k, top_p and min_p in turn.
+TEST(Sampler, TopPSumsWhatTopKLeaves) {
+  std::vector<float> logits;
+  for (double p : {0.4, 0.3, 0.2, 0.1})
+    logits.push_back(static_cast<float>(std::log(p)));
+  struct Case {
+    double temperature;
+    int64_t topK;
+    double topP, minP;
+    std::vector<double> wanted;
+  };
+  const Case cases[] = {
+      {1, 2, 0.5, 0, {1, 0, 0, 0}}, // 0.57 and 0.43
+      {1, 2, 0.6, 0, {4 / 7., 3 / 7., 0, 0}},
+      {1, 3, 0.75, 0, {4 / 7., 3 / 7., 0, 0}}, // 0.44, 0.33 and 0.22
+      {1, 3, 0.8, 0, {4 / 9., 3 / 9., 2 / 9., 0}},
+      {1, 0, 0.8, 0, {4 / 9., 3 / 9., 2 / 9., 0}},
+      {0.5, 2, 0.6, 0, {1, 0, 0, 0}}, // 0.64 and 0.36
+      {0.5, 2, 0.66, 0, {0.64, 0.36, 0, 0}},
+      {0.5, 0, 0.66, 0, {0.64, 0.36, 0, 0}}, // 0.53 and 0.3
+      {1, 3, 0.8, 0.6, {4 / 7., 3 / 7., 0, 0}},
+      {1, 9, 1, 0, {0.4, 0.3, 0.2, 0.1}}};
+  int64_t seed = 20;
+  for (const Case &each : cases) {
+    Sampling sampling = drawing(each.temperature, ++seed);
+    sampling.topK = each.topK;
+    sampling.topP = each.topP;
+    sampling.minP = each.minP;
+    expectFrequencies(sampling, each.wanted, logits);
+  }
+}
+
+/// `transformers` leaves out what is less probable than the last one.
+TEST(Sampler, TopKKeepsWhatIsAsProbableAsItsLast) {
+  Sampling sampling = drawing(1.0, 12);
+  sampling.topK = 1;
+  expectFrequencies(sampling, restricted(1.0, {1, 3}));
+  sampling.topP = 0.4; // of a half each
+  expectFrequencies(sampling, restricted(1.0, {1}));
+  sampling.topP = 1;
+  sampling.topK = 2;
+  expectFrequencies(sampling, restricted(1.0, {1, 3}));
+}
+
 /// exp(0) / total * total may be less than 1.
 TEST(Sampler, TheLargestIsKeptWhateverTheTotal) {
   Sampling sampling = drawing(1.0, 11);
@@ -124,14 +168,15 @@ TEST(Sampler, TheLargestIsKeptWhateverTheTotal) {
 
 /// More candidates than are sorted at first.
 TEST(Sampler, SortsAsFarAsItLooks) {
-  std::vector<float> logits(3000, 0.0f);
+  std::vector<float> logits(3000);
+  for (size_t i = 0; i < logits.size(); ++i)
+    logits[i] = -1e-4f * static_cast<float>(i);
   logits[2999] = 1;
   Sampling sampling = drawing(1.0, 3);
   sampling.topK = 2000;
   int32_t largest = 0;
   for (int64_t position = 0; position < 200; ++position) {
     int32_t token = choose(logits, sampling, position).token;
-    // Of equal logits the first ones come first.
     EXPECT_TRUE(token < 1999 || token == 2999) << token;
     largest = std::max(largest, token == 2999 ? 0 : token);
   }
@@ -232,11 +277,16 @@ TEST(Sampler, CandidatesChooseAsAllLogitsDo) {
   for (size_t i = 0; i < logits.size(); ++i)
     logits[i] = static_cast<float>(std::sin(double(i) * 1.7) * 3);
   std::vector<Sampling> ways(1);
-  for (int k = 0; k < 4; ++k)
+  for (int k = 0; k < 6; ++k)
     ways.push_back(drawing(0.3 + 0.3 * k, k));
   ways[2].topK = 7;
   ways[3].topP = 0.2;
   ways[4].minP = 0.9;
+  ways[5].topK = 30;
+  ways[5].topP = 0.7;
+  ways[6].topK = 20;
+  ways[6].topP = 0.8;
+  ways[6].minP = 0.95;
   for (Sampling &way : ways) {
     way.alternatives = 3;
     for (int64_t position = 1; position < 60; ++position) {
