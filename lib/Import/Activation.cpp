@@ -21,12 +21,15 @@ LogicalResult tessera::readActivation(const ConfigFile &file, StringRef key,
   std::string name;
   if (failed(file.read(key, name)))
     return failure();
-  if (!file.find(key))
+  if (!file.find(key)) {
+    file.note(key, nn::stringifyFunction(function));
     return success();
+  }
   if (!llvm::is_contained(names, name))
     return file.error(key) << "unknown activation '" << name << "'; use "
                            << llvm::join(names.drop_back(), ", ") << " or "
                            << names.back();
   function = *activationOf(name);
+  file.note(key, nn::stringifyFunction(function));
   return success();
 }

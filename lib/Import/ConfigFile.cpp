@@ -4,6 +4,8 @@
 #include "tessera/Json/ParseJson.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <charconv>
+#include <iterator>
 
 using namespace mlir;
 using namespace tessera;
@@ -123,11 +125,42 @@ LogicalResult ConfigFile::wrongType(StringRef key, StringRef wanted) const {
                     << llvm::formatv("{0}", *find(key)).str();
 }
 
+//===----------------------------------------------------------------------===//
+// Values in effect
+//===----------------------------------------------------------------------===//
+
+void ConfigFile::note(StringRef key, const llvm::json::Value &value) const {
+  (*noted)[key.str()] = llvm::formatv("{0}", value).str();
+}
+
+void ConfigFile::note(StringRef key, int64_t value) const {
+  (*noted)[key.str()] = std::to_string(value);
+}
+
+/// The shortest digits that mean the number, which are JSON, too.
+void ConfigFile::note(StringRef key, double value) const {
+  char digits[64];
+  char *end = std::to_chars(digits, std::end(digits), value).ptr;
+  (*noted)[key.str()] = std::string(digits, end);
+}
+
+void ConfigFile::note(StringRef key, bool value) const {
+  (*noted)[key.str()] = value ? "true" : "false";
+}
+
+void ConfigFile::note(StringRef key, StringRef value) const {
+  note(key, llvm::json::Value(llvm::json::fixUTF8(value)));
+}
+
+//===----------------------------------------------------------------------===//
+// Readers
+//===----------------------------------------------------------------------===//
+
 LogicalResult ConfigFile::read(StringRef key, int64_t &value,
                                Bounds<int64_t> legal) const {
   const llvm::json::Value *found = find(key);
   if (!found)
-    return success();
+    return note(key, value), success();
   std::optional<int64_t> number = found->getAsInteger();
   if (!number)
     return wrongType(key, "an integer");
@@ -136,6 +169,7 @@ LogicalResult ConfigFile::read(StringRef key, int64_t &value,
                       << " is out of range; it must be in [" << legal.least
                       << ", " << legal.most << "]";
   value = *number;
+  note(key, value);
   return success();
 }
 
@@ -143,7 +177,7 @@ LogicalResult ConfigFile::read(StringRef key, double &value,
                                Bounds<double> legal) const {
   const llvm::json::Value *found = find(key);
   if (!found)
-    return success();
+    return note(key, value), success();
   std::optional<double> number = found->getAsNumber();
   if (!number)
     return wrongType(key, "a number");
@@ -155,27 +189,30 @@ LogicalResult ConfigFile::read(StringRef key, double &value,
                              llvm::json::Value(legal.most))
                              .str();
   value = *number;
+  note(key, value);
   return success();
 }
 
 LogicalResult ConfigFile::read(StringRef key, bool &value) const {
   const llvm::json::Value *found = find(key);
   if (!found)
-    return success();
+    return note(key, value), success();
   std::optional<bool> flag = found->getAsBoolean();
   if (!flag)
     return wrongType(key, "true or false");
   value = *flag;
+  note(key, value);
   return success();
 }
 
 LogicalResult ConfigFile::read(StringRef key, std::string &value) const {
   const llvm::json::Value *found = find(key);
   if (!found)
-    return success();
+    return note(key, StringRef(value)), success();
   std::optional<StringRef> text = found->getAsString();
   if (!text)
     return wrongType(key, "a string");
   value = text->str();
+  note(key, *text);
   return success();
 }

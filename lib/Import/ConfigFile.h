@@ -1,6 +1,7 @@
 //===- ConfigFile.h - a JSON object whose keys have locations ---*- C++ -*-===//
 // Readers leave their result untouched where a key is absent or null, and emit
-// an error at the key where its value is unusable.
+// an error at the key where its value is unusable. Each remembers the value in
+// effect: together they say which model the file describes.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_IMPORT_CONFIGFILE_H
@@ -10,6 +11,8 @@
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
+#include <map>
+#include <memory>
 #include <string>
 
 namespace tessera {
@@ -45,6 +48,17 @@ public:
   mlir::LogicalResult read(llvm::StringRef key, bool &value) const;
   mlir::LogicalResult read(llvm::StringRef key, std::string &value) const;
 
+  /// The value in effect of a key whose text alone does not say it.
+  void note(llvm::StringRef key, int64_t value) const;
+  void note(llvm::StringRef key, double value) const;
+  void note(llvm::StringRef key, bool value) const;
+  void note(llvm::StringRef key, llvm::StringRef value) const;
+  void note(llvm::StringRef key, const llvm::json::Value &value) const;
+  /// The key only helped to find the value of another one.
+  void forget(llvm::StringRef key) const { noted->erase(key.str()); }
+  /// By key the JSON of the values in effect.
+  const std::map<std::string, std::string> &notedKeys() const { return *noted; }
+
 private:
   struct Position {
     unsigned line = 1, column = 1;
@@ -61,6 +75,8 @@ private:
   std::string path, content;
   llvm::json::Object root;
   llvm::StringMap<Position> positions;
+  std::shared_ptr<std::map<std::string, std::string>> noted =
+      std::make_shared<std::map<std::string, std::string>>();
   Position whole; ///< Of keys that `positions` lacks.
 };
 

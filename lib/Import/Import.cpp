@@ -3,6 +3,7 @@
 #include "tessera/Import/Import.h"
 #include "lib/Import/ConfigKeys.h"
 #include "lib/Import/Family.h"
+#include "lib/Import/ModelKeys.h"
 #include "lib/Import/Widen.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -178,9 +179,11 @@ static Imported importConfig(MLIRContext *context, StringRef path,
     return failure();
   Imported module = importFamily(*file, options);
   // A shrunk model is another one than the file says.
-  if (succeeded(module) && !options.shrink &&
-      failed(attachConfigFiles(**module, path, *file)))
-    return failure();
+  if (succeeded(module) && !options.shrink) {
+    attachModelKeys(**module, *file);
+    if (failed(attachConfigFiles(**module, path, *file)))
+      return failure();
+  }
   return module;
 }
 
@@ -252,6 +255,8 @@ importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
       (options.sizes.targetSequence &&
        failed(checkSize(*module, "target", options.sizes.targetSequence))))
     return failure();
+  if (!loss.isDeclaration())
+    attachProgramHash(*module);
   if (failed(chooseElements(*module, loss, options.precision)))
     return failure();
   return module;

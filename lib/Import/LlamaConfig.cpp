@@ -93,6 +93,8 @@ static LogicalResult readHeads(const ConfigFile &file, LlamaConfig &config) {
            << "'num_attention_heads' = " << config.heads << " of size "
            << config.headSize << " are out of range; together they must be at "
            << "most " << kMaximalSize;
+  file.note("num_key_value_heads", config.keyHeads);
+  file.note("head_dim", config.headSize);
   return success();
 }
 
@@ -198,6 +200,21 @@ static FailureOr<int64_t> readWindow(const ConfigFile &file, StringRef family) {
   return asks && !file.isNull("sliding_window") ? window : 0;
 }
 
+/// Which windows layers have, whatever keys say so.
+static void noteWindows(const ConfigFile &file, const LlamaConfig &config) {
+  file.forget("use_sliding_window");
+  file.forget("max_window_layers");
+  llvm::json::Array types;
+  int64_t window = 0;
+  for (int64_t own : config.windows) {
+    types.push_back(own ? "sliding_attention" : "full_attention");
+    window = std::max(window, own);
+  }
+  file.note("sliding_window",
+            window ? llvm::json::Value(window) : llvm::json::Value(nullptr));
+  file.note("layer_types", llvm::json::Value(std::move(types)));
+}
+
 /// As transformers 5 has it: of Mistral and Qwen2 `layer_types` says which
 /// layers have the window; else all of Mistral and Mixtral do, and of Qwen2
 /// those from number `max_window_layers` on.
@@ -226,6 +243,7 @@ static LogicalResult readWindows(const ConfigFile &file, LlamaConfig &config) {
                                         : "give 'sliding_window'");
   for (int64_t layer = 0; layer < config.layers; ++layer)
     config.windows[layer] = windowed[layer] ? *window : 0;
+  noteWindows(file, config);
   return success();
 }
 
@@ -253,5 +271,6 @@ FailureOr<LlamaConfig> tessera::readLlama(const ConfigFile &file) {
   if (failed(rope))
     return failure();
   config.rope = *rope;
+  file.forget("max_position_embeddings"); // positions are not learnt
   return config;
 }

@@ -165,6 +165,28 @@ static LogicalResult readNested(const ConfigFile &rope, RopeConfig &config) {
   return success();
 }
 
+/// What rotates, under whichever keys it stands.
+static void noteRope(const ConfigFile &file, const RopeConfig &config) {
+  static constexpr StringRef kinds[] = {"default", "linear", "llama3", "yarn"};
+  file.note("rope_type", kinds[config.kind]);
+  file.note("rope_theta", config.theta);
+  if (config.kind == RopeConfig::Default)
+    return;
+  file.note("factor", config.factor);
+  if (config.kind == RopeConfig::Linear)
+    return;
+  file.note("original_max_position_embeddings", config.originalPositions);
+  if (config.kind == RopeConfig::Llama3) {
+    file.note("low_freq_factor", config.lowFrequencyFactor);
+    file.note("high_freq_factor", config.highFrequencyFactor);
+    return;
+  }
+  file.note("attention_factor", config.scale());
+  file.note("beta_fast", config.betaFast);
+  file.note("beta_slow", config.betaSlow);
+  file.note("truncate", config.truncates);
+}
+
 FailureOr<RopeConfig> tessera::readRope(const ConfigFile &file,
                                         int64_t positions,
                                         double defaultTheta) {
@@ -180,5 +202,6 @@ FailureOr<RopeConfig> tessera::readRope(const ConfigFile &file,
     if (failed(nested) || failed(readNested(*nested, config)))
       return failure();
   }
+  noteRope(file, config);
   return config;
 }

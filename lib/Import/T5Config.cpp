@@ -58,6 +58,9 @@ static LogicalResult readFeedForward(const ConfigFile &file, T5Config &config) {
            << "'; use relu, gelu, gelu_new or silu, or one of them after "
               "'gated-'";
   config.activation = *found;
+  file.note("feed_forward_proj",
+            StringRef((config.gated ? "gated-" : "") +
+                      nn::stringifyFunction(config.activation).str()));
   return success();
 }
 
@@ -140,5 +143,7 @@ FailureOr<T5Config> tessera::readT5(const ConfigFile &file, bool forEncoding) {
       failed(readTokens(file, forEncoding, config)) ||
       failed(readNumbers(file, config)))
     return failure();
+  file.forget("n_positions"); // positions are not learnt
+  file.forget("is_encoder_decoder");
   return config;
 }

@@ -343,6 +343,21 @@ LogicalResult MetadataBuilder::addTasks(json::Object &pipeline,
   return success();
 }
 
+/// What the texts of a dictionary mean, which were checked to be JSON.
+json::Object valuesOf(DictionaryAttr keys) {
+  json::Object values;
+  for (NamedAttribute key : keys) {
+    auto text = dyn_cast<StringAttr>(key.getValue());
+    llvm::Expected<json::Value> value =
+        parseJson(text ? text.getValue() : "null");
+    if (value)
+      values[key.getName().getValue()] = std::move(*value);
+    else
+      llvm::consumeError(value.takeError());
+  }
+  return values;
+}
+
 LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
   if (auto options = module->getAttrOfType<DictionaryAttr>(kOptionsAttr))
     for (NamedAttribute entry : options)
@@ -352,6 +367,11 @@ LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
     metadata["model"] = toJson(model);
   if (Attribute files = module->getAttr(nn::kConfigFilesAttr))
     metadata["config_files"] = toJson(files);
+  for (auto [attribute, key] :
+       {std::pair(nn::kModelKeysAttr, "model_keys"),
+        std::pair(nn::kTrainingKeysAttr, "training_keys")})
+    if (auto keys = module->getAttrOfType<DictionaryAttr>(attribute))
+      metadata[key] = valuesOf(keys);
   auto pipeline =
       module->getAttrOfType<StringAttr>(rt::RTDialect::kPipelineAttr);
   if (!pipeline)

@@ -93,6 +93,15 @@ tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
   });
 }
 
+tsr_status tsr_data_read(const tsr_data *data, int64_t first, int64_t count,
+                         int32_t *out_tokens) {
+  return guarded([&] {
+    requirePointer(data, "data");
+    requirePointer(out_tokens, "out_tokens");
+    data->content.read(first, count, out_tokens);
+  });
+}
+
 static tsr_status bindData(tsr_session *session, const tsr_data *data,
                            DataChange change) {
   return guarded([&] {

@@ -196,6 +196,10 @@ int64_t tsr_session_seed(const tsr_session *session) {
   return session->content.seed();
 }
 
+int64_t tsr_session_sequences(const tsr_session *session) {
+  return session->content.sequences();
+}
+
 int64_t tsr_session_skipped_steps(const tsr_session *session) {
   return session->content.skippedSteps();
 }

@@ -194,6 +194,9 @@ struct Metadata {
   std::vector<TaskInfo> tasks; ///< of all stages
   /// By name the texts of those that the model was imported from: JSON objects.
   std::map<std::string, std::string> configFiles;
+  /// By key the JSON of what the model was imported with: what changes the
+  /// function that it computes, and what changes its training alone.
+  std::map<std::string, std::string> modelKeys, trainingKeys;
 
   /// Null if there is none.
   const TensorInfo *find(Role role, const std::string &name) const;
@@ -227,6 +230,9 @@ struct Metadata {
 int64_t elementsOf(const std::vector<int64_t> &shape);
 /// "[2, 3]"
 std::string describeShape(const std::vector<int64_t> &shape);
+
+/// The members of an object, as JSON.
+std::map<std::string, std::string> parseKeys(const JsonView &view);
 
 /// Parses and checks; `source` names the file in errors (TSR_CORRUPT).
 Metadata parseMetadata(const std::string &source, const std::string &text);

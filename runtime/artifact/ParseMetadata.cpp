@@ -640,6 +640,16 @@ void parseConfigFiles(const JsonView &view, Metadata &metadata) {
 }
 } // namespace
 
+std::map<std::string, std::string> parseKeys(const JsonView &view) {
+  if (!view.raw().is_object())
+    view.refuse("must be an object");
+  std::map<std::string, std::string> keys;
+  for (const auto &entry : view.raw().items())
+    keys[entry.key()] = entry.value().dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return keys;
+}
+
 Metadata parseMetadata(const std::string &source, const std::string &text) {
   constexpr JsonLimits limits = {TSR_LIMIT_METADATA_BYTES, 32, 50'000'000};
   JsonTree parsed =
@@ -661,6 +671,10 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
   parsePrograms(root, metadata);
   if (root.has("config_files"))
     parseConfigFiles(root.at("config_files"), metadata);
+  if (root.has("model_keys"))
+    metadata.modelKeys = parseKeys(root.at("model_keys"));
+  if (root.has("training_keys"))
+    metadata.trainingKeys = parseKeys(root.at("training_keys"));
   checkState(root.at("tensors"), metadata);
   checkScales(root.at("tensors"), metadata);
   checkInputs(root.at("tensors"), metadata);

@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/Adapter.h"
 
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/SameModel.h"
 #include "runtime/checkpoint/WeightNames.h"
 #include "runtime/session/Quantize.h"
 #include "runtime/support/JsonLimits.h"
@@ -180,14 +181,27 @@ void AdapterMatching::checkRest() const {
 }
 } // namespace
 
-void loadAdapter(Session &session, const std::string &directory) {
+/// An adapter adds to the weights that it was trained beside.
+static void checkTrainedBeside(const Session &session,
+                               const std::string &directory) {
+  const std::optional<Manifest> manifest = manifestBeside(directory);
+  if (!manifest)
+    return;
+  checkSameModel(session.metadata().modelKeys, manifest->modelKeys, directory);
+  checkSameBase(session.base(), trainedBase(*manifest, directory),
+                session.base().path, directory);
+}
+
+void loadAdapter(Session &session, const std::string &given) {
   session.checkAlive();
+  const std::string directory = checkpointIn(given);
   if (!session.isReady())
     fail(TSR_INVALID_ARGUMENT,
          "the parameters of the model are undefined; call tsr_session_init or "
          "tsr_session_load_weights first");
   std::unique_ptr<AdapterMatching> matching;
   session.together([&] {
+    checkTrainedBeside(session, directory);
     matching = std::make_unique<AdapterMatching>(session.metadata(), directory);
   });
   session.fillOnEveryRank([&](Rank &rank) {

@@ -27,6 +27,9 @@ void pruneCheckpoints(Session &session, const std::string &directory,
                       int64_t count);
 /// The names of step directories that were completed, by step.
 std::map<int64_t, std::string> completeSteps(const std::string &directory);
+/// The newest of the completed steps in a directory that is no model, adapter
+/// or checkpoint itself; else the path that is given.
+std::string checkpointIn(const std::string &path);
 /// `directory`: a step directory, or the parent of some. TSR_NOT_FOUND,
 /// TSR_CORRUPT, TSR_MISMATCH.
 void loadCheckpoint(Session &session, const std::string &directory);
@@ -35,8 +38,17 @@ void loadCheckpoint(Session &session, const std::string &directory);
 void loadWeights(Session &session, const std::string &path);
 
 /// Checks a file of weights, and the shards of an index, by the manifest beside
-/// it; without one, or moments, it is of no checkpoint. TSR_CORRUPT.
-void checkSavedModel(const std::string &weights);
+/// it; without one, or moments, it is of no checkpoint. TSR_CORRUPT;
+/// TSR_MISMATCH: it is of another model.
+void checkSavedModel(const Metadata &metadata, const std::string &weights);
+
+/// Where in its data a run is.
+struct DataPosition {
+  int64_t sequences;        ///< That were read.
+  int64_t sequence, target; ///< Tokens of each, and of its target.
+  /// Of files with weights, those of each; else empty.
+  std::vector<int64_t> ofFiles;
+};
 
 /// What a checkpoint says beside its tensors.
 struct Manifest {
@@ -50,6 +62,11 @@ struct Manifest {
   std::optional<DataIdentity> data; ///< Older checkpoints name none.
   int64_t skippedSteps = 0;         ///< Older checkpoints have none.
   std::string optimizer = "adamw";  ///< Older checkpoints are all of it.
+  /// Older checkpoints count steps alone.
+  std::optional<DataPosition> position;
+  /// Of the artifact's metadata, as JSON; older checkpoints have none.
+  std::map<std::string, std::string> modelKeys, trainingKeys;
+  AdapterBase base; ///< Of adapters.
 };
 
 /// A file of a `transformers` model other than weights.

@@ -3,6 +3,7 @@
 #include "runtime/session/Quantize.h"
 
 #include "runtime/checkpoint/Adapter.h"
+#include "runtime/checkpoint/SameModel.h"
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/support/DType.h"
 
@@ -22,6 +23,14 @@ std::string findCheckpoint(const std::string &directory) {
     fail(TSR_NOT_FOUND, "'", directory,
          "' holds no checkpoint (no step-NNNNNNNN with a ", manifestFile, ")");
   return concat(directory, "/", steps.rbegin()->second);
+}
+
+bool holdsModel(const std::string &directory) {
+  for (const char *name :
+       {manifestFile, modelFile, modelIndexFile, adapterFile, "config.json"})
+    if (isFile(concat(directory, "/", name)))
+      return true;
+  return false;
 }
 
 Manifest openManifest(const std::string &checkpoint) {
@@ -49,6 +58,35 @@ void checkOptimizer(const Metadata &metadata, const Manifest &manifest,
          manifest.optimizer, "', the artifact has '", metadata.optimizer.kind,
          "'; compile for the same, or load the weights of the checkpoint "
          "alone");
+}
+
+/// Sequences that the run has read: of older checkpoints, as many in each step
+/// as the artifact has.
+int64_t sequencesRead(const Model &model, const Manifest &manifest,
+                      const std::string &checkpoint) {
+  if (manifest.position)
+    return manifest.position->sequences;
+  int64_t sequences;
+  if (__builtin_mul_overflow(manifest.nextDataStep, model.batch, &sequences))
+    fail(TSR_CORRUPT, "'", checkpoint, "' is at step ", manifest.nextDataStep,
+         " of its data, which no run reaches");
+  return sequences;
+}
+
+/// Sequences of another length are other ones, of which none was read. Says so.
+int64_t startInData(const Session &session, const Manifest &manifest,
+                    const std::string &checkpoint,
+                    std::vector<std::string> &notes) {
+  const Model &model = session.metadata().model;
+  const int64_t target = model.decoder ? model.decoder->target : 0;
+  const std::optional<DataPosition> &before = manifest.position;
+  if (!before ||
+      (before->sequence == model.sequence && before->target == target))
+    return sequencesRead(model, manifest, checkpoint);
+  notes.push_back(concat(
+      "sequences have ", model.sequence, " tokens, those of '", checkpoint,
+      "' ", before->sequence, ": they are cut anew, and an epoch begins"));
+  return 0;
 }
 
 /// A state tensor and where its values lie.
@@ -163,6 +201,7 @@ private:
   }
   static Manifest checked(const Metadata &metadata, const std::string &path) {
     Manifest manifest = openManifest(path);
+    checkSameModel(metadata.modelKeys, manifest.modelKeys, path);
     checkOptimizer(metadata, manifest, path);
     for (const Manifest::File &expected : manifest.files)
       checkFile(InputFile(concat(path, "/", expected.name)), expected);
@@ -171,15 +210,23 @@ private:
 };
 } // namespace
 
-void checkSavedModel(const std::string &weights) {
+std::string checkpointIn(const std::string &path) {
+  if (!isDirectory(path) || holdsModel(path))
+    return path;
+  std::map<int64_t, std::string> steps = completeSteps(path);
+  return steps.empty() ? path : concat(path, "/", steps.rbegin()->second);
+}
+
+void checkSavedModel(const Metadata &metadata, const std::string &weights) {
   const std::string directory = weights.substr(0, weights.rfind('/') + 1);
-  // Other programs write files of the manifest's name, too.
-  if (!isFile(directory + manifestFile) || !isFile(directory + optimizerFile))
+  const std::optional<Manifest> manifest =
+      manifestBeside(directory.empty() ? "." : directory);
+  if (!manifest)
     return;
-  const InputFile file(directory + manifestFile);
+  checkSameModel(metadata.modelKeys, manifest->modelKeys, weights);
   const std::set<std::string> others = {optimizerFile, adapterFile,
                                         adapterConfigFile};
-  for (const Manifest::File &expected : readManifest(file).files)
+  for (const Manifest::File &expected : manifest->files)
     if (!others.count(expected.name) && isFile(directory + expected.name))
       checkFile(InputFile(directory + expected.name), expected);
 }
@@ -208,8 +255,15 @@ void loadCheckpoint(Session &session, const std::string &directory) {
                     readParts(match.parts, first, count, out);
                   });
   });
+  std::vector<std::string> notes =
+      trainingDifferences(session.metadata().trainingKeys,
+                          checkpoint->manifest.trainingKeys, directory);
+  int64_t sequences =
+      startInData(session, checkpoint->manifest, directory, notes);
   session.resumeAt({checkpoint->manifest.step, checkpoint->manifest.seed,
-                    checkpoint->manifest.skippedSteps});
+                    checkpoint->manifest.skippedSteps, sequences});
+  session.setBase(checkpoint->manifest.base);
+  session.setNotes(notes);
 }
 
 } // namespace tessera

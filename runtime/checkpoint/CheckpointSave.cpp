@@ -3,10 +3,14 @@
 #include "runtime/session/Quantize.h"
 
 #include "runtime/checkpoint/Adapter.h"
+#include "runtime/checkpoint/SameModel.h"
 #include "runtime/checkpoint/TensorFiles.h"
+#include "runtime/checkpoint/WeightNames.h"
+#include "runtime/data/Mixture.h"
 #include "runtime/support/DType.h"
 
 #include <cstdio>
+#include <numeric>
 
 namespace tessera {
 
@@ -94,13 +98,38 @@ private:
   std::vector<char> bytes; ///< one global tensor at a time
 };
 
+/// Of the types that parameters have.
+int parameterType(const std::string &fileName) {
+  for (int type : {TSR_DTYPE_F64, TSR_DTYPE_BF16})
+    if (fileName == dtypeFileName(type))
+      return type;
+  return TSR_DTYPE_F32;
+}
+
+/// What adapters adapt, while it is written.
+void addToBase(const NewTensor &tensor, const char *bytes, AdapterBase &base) {
+  const int dtype = parameterType(tensor.dtype);
+  const int64_t size = dtypeBytes(dtype);
+  base.tensors[plainName(tensor.name)] =
+      hashOfValues(static_cast<int64_t>(tensor.bytes) / size,
+                   [&](int64_t first, int64_t count, double *out) {
+                     widen(dtype, bytes + first * size, out, count);
+                   });
+}
+
+/// Null: nobody asks for the `base` that the tensors are.
 Manifest::File writeTensors(const FileShard &shard, Gathering &state,
-                            const std::string &directory) {
+                            const std::string &directory,
+                            AdapterBase *base = nullptr) {
   WrittenFile file(directory + "/" + shard.name);
   std::string header = safetensorsHeader(shard.tensors);
   file.write(header.data(), header.size());
-  for (const NewTensor &tensor : shard.tensors)
-    file.write(state.take(tensor.bytes), tensor.bytes);
+  for (const NewTensor &tensor : shard.tensors) {
+    const char *bytes = state.take(tensor.bytes);
+    file.write(bytes, tensor.bytes);
+    if (base)
+      addToBase(tensor, bytes, *base);
+  }
   file.finish();
   return {shard.name, file.size(), hashText(file.hash())};
 }
@@ -115,16 +144,19 @@ Manifest::File writeText(const std::string &directory, const std::string &name,
 
 /// The parameters, as a model of `transformers`, and as peft has adapters.
 std::vector<Manifest::File> writeModel(const Session &session, Gathering &state,
-                                       const std::string &directory) {
+                                       const std::string &directory,
+                                       AdapterBase &base) {
+  const bool adapts = hasAdapters(session.metadata());
   std::vector<Manifest::File> files;
   std::vector<FileShard> shards = cutIntoShards(
       entriesOf(session.metadata(), Part::Model), session.maxShardBytes());
   for (const FileShard &shard : shards)
-    files.push_back(writeTensors(shard, state, directory));
+    files.push_back(
+        writeTensors(shard, state, directory, adapts ? &base : nullptr));
   if (shards.size() > 1)
     files.push_back(
         writeText(directory, modelIndexFile, writeShardIndex(shards)));
-  if (hasAdapters(session.metadata()))
+  if (adapts)
     files.push_back(writeTensors(
         {adapterFile, entriesOf(session.metadata(), Part::Adapter)}, state,
         directory));
@@ -148,6 +180,27 @@ void removeLeftovers(const std::string &directory) {
       removeDirectory(concat(directory, "/", name));
 }
 
+/// Files with weights are streams of their own.
+std::vector<int64_t> sequencesOfFiles(const Session &session) {
+  std::vector<int64_t> shares, counts;
+  if (session.data())
+    for (const DataIdentity::File &file : session.data()->files)
+      shares.push_back(file.share);
+  if (std::accumulate(shares.begin(), shares.end(), int64_t(0)) == 0)
+    return counts;
+  const Mixture mixture(shares);
+  for (size_t i = 0; i < shares.size(); ++i)
+    counts.push_back(
+        mixture.visitsBefore(session.sequences(), static_cast<int64_t>(i)));
+  return counts;
+}
+
+DataPosition positionOf(const Session &session) {
+  const Model &model = session.metadata().model;
+  return {session.sequences(), model.sequence,
+          model.decoder ? model.decoder->target : 0, sequencesOfFiles(session)};
+}
+
 void writeCheckpoint(const Session &session, Gathering &state,
                      const OwnedDirectory &owned) {
   const std::string &directory = owned.path();
@@ -156,13 +209,18 @@ void writeCheckpoint(const Session &session, Gathering &state,
   std::snprintf(name, sizeof name, "step-%08lld",
                 static_cast<long long>(session.nextStep()));
   Scratch scratch(concat(directory, "/.", name, ".tmp"));
+  AdapterBase base{session.base().path, {}};
   Manifest manifest{session.nextStep(),
                     session.seed(),
                     session.nextStep(),
-                    writeModel(session, state, scratch.path),
+                    writeModel(session, state, scratch.path, base),
                     session.data(),
                     session.skippedSteps(),
-                    session.metadata().optimizer.kind};
+                    session.metadata().optimizer.kind,
+                    positionOf(session),
+                    session.metadata().modelKeys,
+                    session.metadata().trainingKeys,
+                    std::move(base)};
   FileShard rest{optimizerFile, entriesOf(session.metadata(), Part::Optimizer)};
   manifest.files.push_back(writeTensors(rest, state, scratch.path));
   writeText(scratch.path, manifestFile, writeManifest(manifest));

@@ -31,6 +31,60 @@ static void writeData(const DataIdentity &data, json &entry) {
   }
 }
 
+static void writePosition(const DataPosition &position, json &root) {
+  root["sequences_read"] = position.sequences;
+  root["sequence_length"] = position.sequence;
+  root["target_length"] = position.target;
+  if (position.ofFiles.empty())
+    return;
+  json &files = root["sequences_of_files"] = JsonTree::Type::array;
+  for (int64_t sequences : position.ofFiles)
+    files.push_back(sequences);
+}
+
+static DataPosition readPosition(const JsonView &root) {
+  DataPosition position{root.at("sequences_read").integer(0, INT64_MAX),
+                        root.at("sequence_length").integer(1, INT64_MAX),
+                        root.at("target_length").integer(0, INT64_MAX),
+                        {}};
+  if (root.has("sequences_of_files"))
+    position.ofFiles = root.at("sequences_of_files").integers(0, INT64_MAX);
+  return position;
+}
+
+/// Texts of JSON as what they mean.
+static void writeKeys(const std::map<std::string, std::string> &keys,
+                      const char *name, json &root) {
+  if (keys.empty())
+    return;
+  json &entry = root[name] = JsonTree::Type::object;
+  for (const auto &[key, text] : keys) {
+    JsonTree value = parseJson(concat("'", key, "' of the model"), text.data(),
+                               text.data() + text.size());
+    entry[key] = std::move(value.root);
+  }
+}
+
+static void writeBase(const AdapterBase &base, json &root) {
+  if (base.tensors.empty())
+    return;
+  json &entry = root["base"] = JsonTree::Type::object;
+  entry["path"] = base.path;
+  json &tensors = entry["tensors"] = JsonTree::Type::object;
+  for (const auto &[name, hash] : base.tensors)
+    tensors[name] = hash;
+}
+
+static AdapterBase readBase(const JsonView &entry) {
+  AdapterBase base{entry.at("path").text(), {}};
+  const JsonView tensors = entry.at("tensors");
+  if (!tensors.raw().is_object())
+    tensors.refuse("must be an object");
+  for (const auto &tensor : tensors.raw().items())
+    base.tensors[tensor.key()] = tensors.at(tensor.key().c_str()).text();
+  return base;
+}
+
 static DataIdentity readData(const JsonView &entry) {
   DataIdentity data;
   for (const JsonView &file : entry.items())
@@ -55,6 +109,11 @@ std::string writeManifest(const Manifest &manifest) {
   root["next_data_step"] = manifest.nextDataStep;
   if (manifest.data)
     writeData(*manifest.data, root["data"]);
+  if (manifest.position)
+    writePosition(*manifest.position, root);
+  writeKeys(manifest.modelKeys, "model_keys", root);
+  writeKeys(manifest.trainingKeys, "training_keys", root);
+  writeBase(manifest.base, root);
   json &files = root["files"] = JsonTree::Type::object;
   for (const Manifest::File &file : manifest.files) {
     json &entry = files[file.name] = JsonTree::Type::object;
@@ -120,6 +179,14 @@ Manifest readManifest(const InputFile &file) {
   manifest.files = readFiles(root.at("files"));
   if (root.has("data"))
     manifest.data = readData(root.at("data"));
+  if (root.has("sequences_read"))
+    manifest.position = readPosition(root);
+  if (root.has("model_keys"))
+    manifest.modelKeys = parseKeys(root.at("model_keys"));
+  if (root.has("training_keys"))
+    manifest.trainingKeys = parseKeys(root.at("training_keys"));
+  if (root.has("base"))
+    manifest.base = readBase(root.at("base"));
   return manifest;
 }
 

@@ -1,11 +1,13 @@
 //===- Weights.cpp - tsr_session_load_weights -----------------------------===//
-#include "runtime/checkpoint/Adapter.h"
+#include "runtime/checkpoint/AdapterDelta.h"
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/SameModel.h"
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/checkpoint/WeightNames.h"
 #include "runtime/session/Initializer.h"
 #include "runtime/session/Quantize.h"
 
+#include <cstdlib>
 #include <set>
 
 namespace tessera {
@@ -14,6 +16,8 @@ namespace {
 struct WeightMatch {
   const TensorInfo *parameter;
   std::vector<const FileTensor *> parts; ///< none: it is drawn
+  /// What an adapter adds to it; null: nothing.
+  std::shared_ptr<const AdapterDelta> delta;
 };
 
 struct NamedTensor {
@@ -117,7 +121,7 @@ void WeightMatching::check(const NamedTensor &source,
 }
 
 void WeightMatching::match(const TensorInfo &parameter) {
-  WeightMatch match{&parameter, {}};
+  WeightMatch match{&parameter, {}, nullptr};
   if (isOfAdapter(parameter.name)) { // drawn, as no model holds it
     matches.push_back(std::move(match));
     return;
@@ -232,32 +236,54 @@ void writeWeight(const Rank &rank, const WeightMatch &match, int64_t seed) {
     return drawParameter(rank, *match.parameter, seed);
   Source source = [&](int64_t first, int64_t count, double *out) {
     widenParts(match.parts, first, count, out);
+    if (match.delta)
+      match.delta->addTo(first, count, out);
   };
   writeParameter(rank, *match.parameter, source);
 }
 } // namespace
 
-/// The weights beside an adapter are not what was trained, and a user who names
-/// their directory means both.
-static void checkNoAdapter(const std::string &path) {
-  if (isFile(concat(path, "/", adapterFile)))
-    fail(TSR_MISMATCH, "'", path, "' holds an adapter beside its model (",
-         adapterFile, "): merge the two with tessera merge, or load the model ",
-         "alone, which is '", weightsFile(path),
-         "'; train and evaluate take both, with --load-weights of that file ",
-         "and --load-adapter ", path);
+/// Adds to weights what the adapter beside them adds: the two are the model
+/// that was trained.
+static void addAdapter(const std::string &directory, const TensorFiles &weights,
+                       WeightMatching &matching) {
+  const AdapterFiles adapter(directory);
+  for (const auto &[name, pair] : matchAdapter(weights, adapter)) {
+    const FileTensor *weight = weights.find(name);
+    for (WeightMatch &match : matching.matches)
+      if (match.parts == std::vector<const FileTensor *>{weight})
+        match.delta =
+            std::make_shared<AdapterDelta>(*pair.a, *pair.b, adapter.config);
+  }
+  matching.notes.push_back(concat("'", directory, "' is an adapter and the ",
+                                  "model beside it: the two are added"));
 }
 
-void loadWeights(Session &session, const std::string &path) {
+/// What adapters that are trained from here on adapt.
+static AdapterBase baseAt(const std::string &file, const TensorFiles &files) {
+  AdapterBase base = baseOf(files);
+  std::unique_ptr<char, decltype(&std::free)> path(
+      realpath(file.c_str(), nullptr), &std::free);
+  base.path = path ? path.get() : file;
+  return base;
+}
+
+void loadWeights(Session &session, const std::string &given) {
   session.checkAlive();
+  const std::string path = checkpointIn(given);
+  const bool adds = isFile(concat(path, "/", adapterFile));
+  const bool adapts = hasAdapters(session.metadata());
   std::unique_ptr<TensorFiles> files;
   std::unique_ptr<WeightMatching> matching;
   session.together([&] {
-    checkNoAdapter(path);
     const std::string file = weightsFile(path);
-    checkSavedModel(file);
+    checkSavedModel(session.metadata(), file);
     files = std::make_unique<TensorFiles>(file);
     matching = std::make_unique<WeightMatching>(session.metadata(), *files);
+    if (adds && !adapts)
+      addAdapter(path, *files, *matching);
+    if (adapts)
+      session.setBase(baseAt(file, *files));
   });
   bool fresh = !session.isReady();
   session.fillOnEveryRank([&](Rank &rank) {
@@ -268,6 +294,8 @@ void loadWeights(Session &session, const std::string &path) {
   });
   if (fresh)
     session.resumeAt({0, session.seed(), 0});
+  if (adds && adapts)
+    loadAdapter(session, path);
   session.setNotes(matching->notes);
 }
 

@@ -230,10 +230,18 @@ void Data::batch(int64_t step, int64_t batch, int32_t *out) const {
       __builtin_add_overflow(last, batch, &last))
     fail(TSR_INVALID_ARGUMENT, "step is ", step, " and batch is ", batch,
          ", steps count from 0 and a batch has at least one sequence");
+  read(step * batch, batch, out);
+}
+
+void Data::read(int64_t first, int64_t count, int32_t *out) const {
+  int64_t last;
+  if (first < 0 || count < 1 || __builtin_add_overflow(first, count, &last))
+    fail(TSR_INVALID_ARGUMENT, "first is ", first, " and count is ", count,
+         ", sequences count from 0 and at least one is read");
   int64_t columns = options.shape().columns;
-  staged.resize(columns * batch);
-  for (int64_t row = 0; row < batch; ++row) {
-    Mixture::Visit visit = mixture->at(step * batch + row);
+  staged.resize(columns * count);
+  for (int64_t row = 0; row < count; ++row) {
+    Mixture::Visit visit = mixture->at(first + row);
     const TokenStream &stream = streams[visit.source];
     int64_t size = stream.sequences(), epoch = visit.number / size;
     uint64_t key =

@@ -59,8 +59,10 @@ public:
   FileShare fileShare(size_t file) const;
   DataIdentity identity() const;
 
-  /// out[batch, columns]. TSR_INVALID_ARGUMENT names the first token
-  /// outside of the vocabulary.
+  /// Sequences [first, first + count) of the order, out[count, columns].
+  /// TSR_INVALID_ARGUMENT names the first token outside of the vocabulary.
+  void read(int64_t first, int64_t count, int32_t *out) const;
+  /// Those of a step whose batches all have the same size.
   void batch(int64_t step, int64_t batch, int32_t *out) const;
 
 private:

@@ -82,4 +82,12 @@ Mixture::Mixture(const std::vector<int64_t> &given) : shares(given) {
   }
 }
 
+int64_t Mixture::visitsBefore(int64_t place, int64_t source) const {
+  auto period = static_cast<int64_t>(table.size());
+  int64_t visits = place / period * shares[source];
+  for (int64_t i = 0; i < place % period; ++i)
+    visits += table[i].source == source;
+  return visits;
+}
+
 } // namespace tessera

@@ -133,6 +133,9 @@ void Session::useData(const DataIdentity &data, DataChange change) {
   together([&] {
     if (dataIdentity && change == DataChange::Refused)
       checkSameData(data, *dataIdentity);
+    bool isOther = !dataIdentity || !data.differenceFrom(*dataIdentity).empty();
+    if (isOther && change == DataChange::Taken)
+      position.sequences = 0;
     dataIdentity = data;
   });
 }
@@ -393,6 +396,7 @@ tsr_step_result Session::stepOn(const StepInputs &inputs) {
   result.grad_norm = readScalar("grad_norm");
   result.lr = schedule.at(position.step);
   result.step = position.step++;
+  position.sequences += metadata().model.batch;
   // The program's own decision, the same bits on every rank.
   position.skippedSteps += readScalar("applied") == 0;
   if (!tracePath.empty())

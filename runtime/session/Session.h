@@ -22,6 +22,15 @@ struct RunPosition {
   int64_t step = 0;
   int64_t seed = 0;
   int64_t skippedSteps = 0; ///< Of those before, which left the state as it is.
+  int64_t sequences = 0; ///< Of the data that were read, by skipped steps too.
+};
+
+/// The weights beside which adapters are trained.
+struct AdapterBase {
+  std::string path; ///< Where they were; "": not known.
+  /// By the plain names of their tensors, hashes of the values; empty: not
+  /// known.
+  std::map<std::string, std::string> tensors;
 };
 
 /// What becomes of data that is not what a checkpoint names.
@@ -90,6 +99,8 @@ public:
   int64_t nextStep() const { return position.step; }
   int64_t seed() const { return position.seed; }
   int64_t skippedSteps() const { return position.skippedSteps; }
+  /// Of the data, that steps have read; the next step reads those after them.
+  int64_t sequences() const { return position.sequences; }
   int64_t expertRounds() const;
   /// What runs rank 0, for people; steps may have shown more of the device.
   const std::string &deviceText() const;
@@ -116,9 +127,13 @@ public:
   /// first call makes it; later ones check that it is still the same. TSR_IO.
   const OwnedDirectory &own(const std::string &directory);
 
+  const AdapterBase &base() const { return adapterBase; }
+  void setBase(AdapterBase base) { adapterBase = std::move(base); }
+
   /// What the state is trained on, if that is known.
   const std::optional<DataIdentity> &data() const { return dataIdentity; }
-  /// Collective. TSR_MISMATCH: the processes' differ, or it is another one.
+  /// Collective. TSR_MISMATCH: the processes' differ, or it is another one. Of
+  /// other data that is taken nothing has been read.
   void useData(const DataIdentity &data, DataChange change);
 
   /// Runs `body` on every local rank's thread; throws the first failure.
@@ -175,6 +190,7 @@ private:
   std::string tracePath; ///< empty: no trace is wanted
   std::vector<std::unique_ptr<OwnedDirectory>> directories;
   std::optional<DataIdentity> dataIdentity;
+  AdapterBase adapterBase;
   Status death;
 };
 

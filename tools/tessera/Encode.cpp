@@ -4,6 +4,7 @@
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/generate/TextOfTokens.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
@@ -140,7 +141,8 @@ bool Encoding::open() {
         "' one of " + std::to_string(vocabulary) +
         "; name the model's own with --tokenizer");
   std::string weights = modelWeights(options);
-  if (weights.empty())
+  if (weights.empty() ||
+      !checkConfigBeside(options, artifact.metadata(), weights))
     return false;
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;

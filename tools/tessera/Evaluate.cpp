@@ -5,6 +5,7 @@
 #include "tools/tessera/evaluate/Questions.h"
 #include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
@@ -19,18 +20,14 @@
 using namespace tessera;
 namespace json = llvm::json;
 
-static bool loadParameters(const DriverOptions &options, tsr_session *session,
-                           bool trains = true) {
-  std::string weights = options.weights;
-  if (!trains && !options.checkpoint.empty()) {
-    weights = stepOfCheckpoint(options.checkpoint);
-    if (weights.empty())
-      return false;
-  }
-  tsr_status status =
-      weights.empty() ? tsr_session_load(session, options.checkpoint.c_str())
-                      : tsr_session_load_weights(session, weights.c_str());
-  if (status != TSR_OK)
+/// A checkpoint's optimizer, and what it froze, change nothing of its loss.
+static bool loadParameters(const DriverOptions &options,
+                           const ArtifactFile &artifact, tsr_session *session) {
+  std::string weights = modelWeights(options);
+  if (weights.empty() ||
+      !checkConfigBeside(options, artifact.metadata(), weights))
+    return false;
+  if (tsr_session_load_weights(session, weights.c_str()) != TSR_OK)
     return !printError(tsr_last_error());
   printNotes(options, session);
   if (!options.adapter.empty() &&
@@ -180,7 +177,7 @@ static int evaluateChoices(DriverOptions &options) {
                       "with --data");
   const ScoringPrograms programs(artifact.metadata());
   OpenedSession session = openSession(options, artifact.get());
-  if (!session || !loadParameters(options, session.get(), programs.trains))
+  if (!session || !loadParameters(options, artifact, session.get()))
     return 1;
   if (options.launch.rank == 0 && !options.json)
     std::printf("evaluating %s%s\n", report.headline().c_str(),
@@ -218,7 +215,7 @@ int tessera::runEvaluate(const DriverOptions &given) {
   EvaluationData data;
   OpenedSession session = openSession(options, artifact.get());
   if (!session || !data.open(options, artifact.get(), session.get()) ||
-      !loadParameters(options, session.get()))
+      !loadParameters(options, artifact, session.get()))
     return 1;
   if (options.launch.rank == 0 && !options.json)
     std::printf("evaluating %s%s\n", report.headline().c_str(),

@@ -39,3 +39,27 @@ LogicalResult nn::verifyConfigFiles(Operation *op, Attribute files) {
   }
   return success();
 }
+
+static bool isJson(StringRef text) {
+  llvm::Expected<llvm::json::Value> value = parseJson(text);
+  if (value)
+    return true;
+  llvm::consumeError(value.takeError());
+  return false;
+}
+
+LogicalResult nn::verifyKeys(Operation *op, NamedAttribute keys) {
+  auto named = dyn_cast<DictionaryAttr>(keys.getValue());
+  if (!named)
+    return op->emitError() << "'" << keys.getName().getValue()
+                           << "' must be a dictionary of keys and values";
+  for (NamedAttribute key : named) {
+    auto text = dyn_cast<StringAttr>(key.getValue());
+    if (!text || !isJson(text.getValue()))
+      return op->emitError() << "'" << key.getName().getValue() << "' of '"
+                             << keys.getName().getValue()
+                             << "' is not the text of a JSON value; import the "
+                             << kConfigFile << " again";
+  }
+  return success();
+}

@@ -62,5 +62,7 @@ LogicalResult nn::NNDialect::verifyOperationAttribute(Operation *op,
                            << "; it must be #nn.tag<...>";
   if (mark.getName() == kConfigFilesAttr)
     return verifyConfigFiles(op, mark.getValue());
+  if (mark.getName() == kModelKeysAttr || mark.getName() == kTrainingKeysAttr)
+    return verifyKeys(op, mark);
   return success();
 }

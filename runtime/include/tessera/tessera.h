@@ -292,6 +292,12 @@ tsr_status tsr_session_largest(tsr_session *session, int32_t value,
 int64_t tsr_session_next_step(const tsr_session *session);
 /* Of the run: tsr_session_load replaces the one that the session was given. */
 int64_t tsr_session_seed(const tsr_session *session);
+/* Sequences of the data that the steps of the run have taken, those before
+ * tsr_session_load too, whatever their batch was, and skipped ones: where the
+ * next step reads (tsr_data_read). tsr_session_load takes it from the
+ * checkpoint; of one that does not say it, steps times the artifact's batch; 0
+ * if the checkpoint's sequences have another length. */
+int64_t tsr_session_sequences(const tsr_session *session);
 /* Steps of the run, those before tsr_session_load too, that were skipped: loss
  * or gradient norm was infinite or NaN, so parameters and optimizer state kept
  * their bits. Such a step succeeds, takes its batch and its learning rate, and
@@ -688,13 +694,21 @@ tsr_status tsr_data_document(const tsr_data *data, int64_t document,
  * batch alone. Each epoch of a stream visits every sequence of it once. */
 tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
                           int32_t *out_tokens);
+/* Sequences [first, first + count) of the same order, [count, columns] as
+ * above: those of a step whose batches are of any sizes. tsr_data_batch is
+ * tsr_data_read of sequences [step batch, (step + 1) batch). A run that goes on
+ * reads from tsr_session_sequences on. TSR_INVALID_ARGUMENT: `first` is
+ * negative or `count` is less than 1; a token outside of the vocabulary. */
+tsr_status tsr_data_read(const tsr_data *data, int64_t first, int64_t count,
+                         int32_t *out_tokens);
 /* Collective, as tsr_session_save. Says that the session is trained on this
  * data, which its checkpoints then name; `data` is not kept. TSR_MISMATCH: the
  * processes' data differ; or the checkpoint that was loaded names other data:
  * other tokens, shares or parts, not other names. tsr_session_load then refuses
  * such a checkpoint, too. Checkpoints that name none are taken. */
 tsr_status tsr_session_use_data(tsr_session *session, const tsr_data *data);
-/* The same, but the data may be another one than before. */
+/* The same, but the data may be another one than before. If it is, or if the
+ * checkpoint names none, tsr_session_sequences is 0 again: an epoch begins. */
 tsr_status tsr_session_change_data(tsr_session *session, const tsr_data *data);
 
 #ifdef __GNUC__

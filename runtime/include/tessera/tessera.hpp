@@ -183,6 +183,7 @@ public:
   }
   std::int64_t nextStep() const { return tsr_session_next_step(get()); }
   std::int64_t seed() const { return tsr_session_seed(get()); }
+  std::int64_t sequences() const { return tsr_session_sequences(get()); }
   std::int64_t skippedSteps() const { return tsr_session_skipped_steps(get()); }
   std::int64_t expertRounds() const { return tsr_session_expert_rounds(get()); }
 

@@ -7,12 +7,24 @@ using namespace tessera;
 using namespace fuzzed;
 using nlohmann::json;
 
+static bool isSamePosition(const Manifest &a, const Manifest &b) {
+  if (!a.position || !b.position)
+    return a.position.has_value() == b.position.has_value();
+  return a.position->sequences == b.position->sequences &&
+         a.position->sequence == b.position->sequence &&
+         a.position->target == b.position->target &&
+         a.position->ofFiles == b.position->ofFiles;
+}
+
 static bool isSame(const Manifest &a, const Manifest &b) {
   bool same = a.step == b.step && a.seed == b.seed &&
               a.nextDataStep == b.nextDataStep &&
               a.files.size() == b.files.size() &&
               a.data.has_value() == b.data.has_value() &&
-              (!a.data || a.data->differenceFrom(*b.data).empty());
+              (!a.data || a.data->differenceFrom(*b.data).empty()) &&
+              isSamePosition(a, b) && a.modelKeys == b.modelKeys &&
+              a.trainingKeys == b.trainingKeys && a.base.path == b.base.path &&
+              a.base.tensors == b.base.tensors;
   for (size_t i = 0; same && i < a.files.size(); ++i)
     same = a.files[i].name == b.files[i].name &&
            a.files[i].bytes == b.files[i].bytes &&

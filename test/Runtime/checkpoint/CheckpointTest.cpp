@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 using namespace fixture;
 using nlohmann::json;
@@ -72,6 +74,78 @@ TEST(Checkpoint, SeedIsRestored) {
   EXPECT_EQ(tsr_session_seed(loaded.session), 5);
   ASSERT_EQ(tsr_session_init(loaded.session), TSR_OK); // draws from the seed
   EXPECT_EQ(loaded.state(), initial);
+}
+
+/// Rewrites a manifest; its hash is of its text without it.
+void changeManifest(const std::string &checkpoint,
+                    const std::function<void(json &)> &change) {
+  json manifest = json::parse(readFile(checkpoint + "/manifest.json"));
+  manifest.erase("hash");
+  change(manifest);
+  std::string rest = manifest.dump();
+  char hash[17];
+  std::snprintf(
+      hash, sizeof hash, "%016llx",
+      static_cast<unsigned long long>(XXH3_64bits(rest.data(), rest.size())));
+  manifest["hash"] = hash;
+  writeFile(checkpoint + "/manifest.json", manifest.dump(1) + "\n");
+}
+
+TEST(Checkpoint, SequencesGoOnWithAnotherBatch) {
+  TemporaryDirectory directory;
+  Training saved(1, 1), loaded(1, 1);
+  int64_t batch = tsr_artifact_batch(saved.artifact);
+  steps(saved, 0, 3);
+  EXPECT_EQ(tsr_session_sequences(saved.session), 3 * batch);
+  ASSERT_EQ(save(saved, directory.path), TSR_OK);
+  changeManifest(stepDirectory(directory.path, 3),
+                 [](json &manifest) { manifest["sequences_read"] = 7; });
+  ASSERT_EQ(load(loaded, directory.path), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(tsr_session_sequences(loaded.session), 7);
+  steps(loaded, 3, 4);
+  EXPECT_EQ(tsr_session_sequences(loaded.session), 7 + batch);
+}
+
+TEST(Checkpoint, AnOlderOneCountsSteps) {
+  TemporaryDirectory directory;
+  Training saved(1, 1), loaded(1, 1);
+  steps(saved, 0, 3);
+  ASSERT_EQ(save(saved, directory.path), TSR_OK);
+  changeManifest(stepDirectory(directory.path, 3), [](json &manifest) {
+    for (const char *key : {"sequences_read", "sequence_length",
+                            "target_length", "model_keys", "training_keys"})
+      manifest.erase(key);
+  });
+  ASSERT_EQ(load(loaded, directory.path), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(loaded.state(), saved.state());
+  EXPECT_EQ(tsr_session_sequences(loaded.session),
+            3 * tsr_artifact_batch(loaded.artifact));
+}
+
+TEST(Checkpoint, AnotherModelIsRefused) {
+  TemporaryDirectory directory;
+  auto model = [](int heads, double dropout) -> Change {
+    return [=](json &metadata) {
+      metadata["model_keys"] = {{"heads", heads}, {"model_type", "fixture"}};
+      metadata["training_keys"] = {{"dropout", dropout}};
+    };
+  };
+  Training saved(1, 1, {}, model(4, 0)), same(1, 1, {}, model(4, 0.5)),
+      other(1, 1, {}, model(2, 0)), unknown(1, 1);
+  steps(saved, 0, 2);
+  ASSERT_EQ(save(saved, directory.path), TSR_OK);
+  std::vector<double> before = other.state();
+  ASSERT_EQ(load(other, directory.path), TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(), "is of another model: its 'heads' is 4, "
+                                    "that of the model here 2");
+  ASSERT_EQ(tsr_session_load_weights(other.session, directory.path.c_str()),
+            TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(), "its 'heads' is 4");
+  EXPECT_EQ(other.state(), before);
+  ASSERT_EQ(load(same, directory.path), TSR_OK) << tsr_last_error();
+  EXPECT_CONTAINS(tsr_session_notes(same.session),
+                  "'dropout' of the config is 0.5 instead of 0.0");
+  EXPECT_EQ(load(unknown, directory.path), TSR_OK) << tsr_last_error();
 }
 
 TEST(Checkpoint, LoadsOnEveryMesh) {

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/generate/OpenGenerator.h"
 #include "tessera/Json/ParseJson.h"
+#include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/JSON.h"
@@ -42,7 +43,8 @@ bool OpenGenerator::open() {
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
   std::string weights = modelWeights(options);
-  if (weights.empty())
+  if (weights.empty() ||
+      !checkConfigBeside(options, artifact.metadata(), weights))
     return false;
   tsr_generator *created = nullptr;
   if (tsr_generator_create(artifact.get(), &wanted, weights.c_str(),

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/train/Training.h"
 #include "tessera/Options/Counted.h"
+#include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/train/ByteEntropy.h"
@@ -58,6 +59,10 @@ bool Training::bindData() {
 }
 
 bool Training::startParameters() {
+  if (!options.weights.empty() &&
+      !checkConfigBeside(options, tsr_artifact_metadata(artifact),
+                         options.weights))
+    return false;
   tsr_status status =
       options.resumes
           ? tsr_session_load(session.get(), options.resumeDir.c_str())
@@ -95,11 +100,16 @@ std::string Training::header(const Report &report) const {
       {options, report, artifact, data.get(), firstStep, lastStep});
 }
 
+/// The sequences after those that the run has read, whatever its batch was.
+bool Training::readBatch() {
+  return tsr_data_read(data.get(), tsr_session_sequences(session.get()),
+                       tsr_artifact_batch(artifact), batch.data()) == TSR_OK;
+}
+
 bool Training::agreeOnData() {
   if (options.launch.isAlone())
     return true;
-  if (tsr_data_batch(data.get(), firstStep, tsr_artifact_batch(artifact),
-                     batch.data()) != TSR_OK)
+  if (!readBatch())
     return !printError(tsr_last_error());
   return agreeOnTokens(session.get(), data.get(), batch);
 }
@@ -153,10 +163,8 @@ bool Training::step(Progress &progress) {
   if (isTraced &&
       tsr_session_trace(session.get(), options.trace.c_str()) != TSR_OK)
     return !printError(tsr_last_error());
-  if (tsr_data_batch(data.get(), number, tsr_artifact_batch(artifact),
-                     batch.data()) != TSR_OK ||
-      tsr_session_step(session.get(), batch.data(), batch.size(), &result) !=
-          TSR_OK) {
+  if (!readBatch() || tsr_session_step(session.get(), batch.data(),
+                                       batch.size(), &result) != TSR_OK) {
     std::string message =
         "step " + std::to_string(number + 1) + ": " + tsr_last_error();
     progress.finishLine();

@@ -46,6 +46,7 @@ private:
   /// Whether this process prints, logs and makes the directory.
   bool isFirst() const { return options.launch.rank == 0; }
   bool agreeOnData();
+  bool readBatch();
   bool openData();
   bool bindData();
   double measureBaseline() const;
