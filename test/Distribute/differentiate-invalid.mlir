@@ -61,12 +61,12 @@ func.func @loss(%w: tensor<2x8xf32> {nn.param = "w"}) -> tensor<f32> {
 
 // -----
 
-!x = tensor<2x8x4x16xf32>
-!v = tensor<2x8x4x16xbf16>
-func.func @loss(%q: !x {nn.param = "q"},
-                // expected-error @+1 {{the gradient of a value of type 'tensor<2x8x4x16xbf16>' must be 'tensor<2x8x4x16xbf16>', but is 'tensor<2x8x4x16xf32>'}}
-                %v: !v {nn.param = "v"}) -> tensor<f32> {
-  %o, %lse = nn.attention %q, %q, %v {scale = 0.25 : f64} : (!x, !x, !v) -> (!x, tensor<2x4x8xf32>)
-  %loss = nn.einsum "bsnd->" %o : (!x) -> tensor<f32>
+!x = tensor<2x8x16xf32>
+!w = tensor<16xbf16>
+func.func @loss(%x: !x {nn.param = "x"},
+                // expected-error @+1 {{the gradient of a value of type 'tensor<16xbf16>' must be 'tensor<16xbf16>', but is 'tensor<16xf32>'}}
+                %w: !w {nn.param = "w"}) -> tensor<f32> {
+  %y = nn.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (!x, !w) -> !x
+  %loss = nn.einsum "bsh->" %y : (!x) -> tensor<f32>
   return %loss : tensor<f32>
 }

@@ -124,7 +124,10 @@ static LogicalResult verifyBias(CachedAttentionOp op) {
 }
 
 LogicalResult CachedAttentionOp::verify() {
-  if (failed(verifyBias(*this)))
+  if (failed(verifyBias(*this)) ||
+      failed(
+          verifyOneElementType(*this, {"queries", getQuery()},
+                               {{"keys", getKeys()}, {"values", getValues()}})))
     return failure();
   auto window = static_cast<int64_t>(getWindow());
   if (window < 0)

@@ -146,15 +146,35 @@ static LogicalResult verifyRing(AttentionOp op) {
          << " tokens, or --context-parallel all-gather or ulysses";
 }
 
+/// The runtime reads queries, keys and values in steps of one head size and
+/// one element type; other sizes are those of the letters (Signature).
+template <typename OpTy> static LogicalResult verifyHeads(OpTy op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  int64_t size = query.getShape().back(), other = value.getShape().back();
+  if (size != other)
+    return op.emitOpError() << "has queries and keys of head size " << size
+                            << " but values of head size " << other
+                            << "; project the values to heads of size " << size;
+  return verifyOneElementType(
+      op, {"queries", op.getQuery()},
+      {{"keys", op.getKey()}, {"values", op.getValue()}});
+}
+
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyBias(*this)) || failed(verifyWindow(*this)) ||
-      failed(verifySegments(*this)) || failed(verifyRing(*this)))
+  if (failed(verifyHeads(*this)) || failed(verifyBias(*this)) ||
+      failed(verifyWindow(*this)) || failed(verifySegments(*this)) ||
+      failed(verifyRing(*this)))
     return failure();
   return verifyProbability(*this, "dropout", getDropout());
 }
 
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyBias(*this)) || failed(verifyWindow(*this)) ||
+  if (failed(verifyHeads(*this)) ||
+      failed(verifyOneElementType(
+          *this, {"queries", getQuery()},
+          {{"gradients", getGrad()}, {"outputs", getOutput()}})) ||
+      failed(verifyBias(*this)) || failed(verifyWindow(*this)) ||
       failed(verifySegments(*this)))
     return failure();
   if (!getBiasTable() != !getGradBiasTable())

@@ -107,6 +107,19 @@ Padding DropoutOp::getPadding(unsigned, char, Paddings p) {
   return dist::productOf(p[0]);
 }
 
+LogicalResult tessera::nn::verifyOneElementType(Operation *op,
+                                                const NamedOperand &first,
+                                                ArrayRef<NamedOperand> others) {
+  Type wanted = getElementTypeOrSelf(first.value.getType());
+  for (const NamedOperand &other : others)
+    if (Type found = getElementTypeOrSelf(other.value.getType());
+        found != wanted)
+      return op->emitOpError()
+             << "has " << first.name << " of " << wanted << " but "
+             << other.name << " of " << found << "; cast them to one type";
+  return success();
+}
+
 LogicalResult tessera::nn::verifyProbability(Operation *op, StringRef name,
                                              const APFloat &value) {
   double p = value.convertToDouble();

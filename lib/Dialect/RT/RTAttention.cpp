@@ -1,5 +1,6 @@
 //===- RTAttention.cpp - attention and its gradient -----------------------===//
 
+#include "lib/Dialect/RT/AttentionShapes.h"
 #include "lib/Dialect/RT/Segments.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/NN/AttentionMask.h"
@@ -104,11 +105,39 @@ template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
       op.getQuerySegments(), op.getKeySegments());
 }
 
+/// A table of biases has a gradient of its shape.
+static LogicalResult verifyTables(AttentionGradOp op) {
+  Value table = op.getBiasTable(), grad = op.getGradBiasTable();
+  if (!table != !grad)
+    return op.emitOpError() << "has a table of biases or its gradient alone; "
+                               "give both or none";
+  return table ? verifyShape(op, {"gradients of biases", grad},
+                             cast<RankedTensorType>(table.getType()).getShape())
+               : success();
+}
+
+/// The distances between rows of query, key and value.
+template <typename OpTy> static LogicalResult verifyStrides(OpTy op) {
+  if (failed(verifyStride(op, {"queries", op.getQuery()}, op.getRowQ())) ||
+      failed(verifyStride(op, {"keys", op.getKey()}, op.getRowK())))
+    return failure();
+  return verifyStride(op, {"values", op.getValue()}, op.getRowV());
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyBias(*this, getBiasTable(), getLse())))
     return failure();
   if (failed(
           verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput()})))
+    return failure();
+  if (failed(verifyAttention(*this, {getQuery(),
+                                     getKey(),
+                                     getValue(),
+                                     getLse(),
+                                     getBiasTable(),
+                                     {{"outputs", getOutput()}},
+                                     {}})) ||
+      failed(verifyStrides(*this)))
     return failure();
   return ::verifySegments(*this);
 }
@@ -120,6 +149,16 @@ LogicalResult AttentionGradOp::verify() {
   if (failed(
           verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput(),
                               getGradQuery(), getGradKey(), getGradValue()})))
+    return failure();
+  AttentionShapes shapes = {getQuery(), getKey(), getValue(), getLse(),
+                            getBiasTable()};
+  shapes.likeQuery = {{"gradients of outputs", getGrad()},
+                      {"outputs", getOutput()},
+                      {"gradients of queries", getGradQuery()}};
+  shapes.likeKey = {{"gradients of keys", getGradKey()},
+                    {"gradients of values", getGradValue()}};
+  if (failed(verifyAttention(*this, shapes)) || failed(verifyStrides(*this)) ||
+      failed(verifyTables(*this)))
     return failure();
   return ::verifySegments(*this);
 }

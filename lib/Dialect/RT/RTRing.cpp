@@ -1,5 +1,6 @@
 //===- RTRing.cpp - attention over keys that come by ----------------------===//
 
+#include "lib/Dialect/RT/AttentionShapes.h"
 #include "lib/Dialect/RT/Segments.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/Dist/Dist.h"
@@ -154,14 +155,49 @@ template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
                         op.getQuerySegments(), op.getKeySegments());
 }
 
+/// A slice is a part of all positions.
+static LogicalResult verifySliceOf(Operation *op, const NamedTensor &slice,
+                                   int64_t total) {
+  int64_t own = slice.shape()[1];
+  if (own <= total)
+    return success();
+  return op->emitOpError() << "has " << own << " " << slice.name << " of "
+                           << total << "; a slice has no more than all";
+}
+
+/// What query, key and value must be in every step of a ring.
+template <typename OpTy>
+static LogicalResult verifySlices(OpTy op, const AttentionShapes &shapes) {
+  NamedTensor query{"queries", op.getQuery()}, key{"keys", op.getKey()};
+  if (failed(verifyAttention(op, shapes)) ||
+      failed(verifyStride(op, query, op.getRowQ())) ||
+      failed(verifyStride(op, key, op.getRowK())) ||
+      failed(verifyStride(op, {"values", op.getValue()}, op.getRowV())) ||
+      failed(verifySliceOf(op, query, op.getQueriesTotal())))
+    return failure();
+  return verifySliceOf(op, key, op.getKeysTotal());
+}
+
 LogicalResult RingAttentionOp::verify() {
-  if (failed(::verifySegments(*this)) ||
+  AttentionShapes shapes = {getQuery(), getKey(), getValue(), getLse(),
+                            Value()};
+  shapes.likeQuery = {{"outputs", getOutput()}};
+  if (failed(verifySlices(*this, shapes)) || failed(::verifySegments(*this)) ||
       failed(verifySums(*this, getQuery(), getOutput())))
     return failure();
   return verifyEarlier(*this, getEarlier(), {0, 2});
 }
 
 LogicalResult RingAttentionGradOp::verify() {
+  AttentionShapes shapes = {getQuery(), getKey(), getValue(), getLse(),
+                            Value()};
+  shapes.likeQuery = {{"gradients of outputs", getGrad()},
+                      {"outputs", getOutput()},
+                      {"gradients of queries", getGradQuery()}};
+  shapes.likeKey = {{"gradients of keys", getGradKey()},
+                    {"gradients of values", getGradValue()}};
+  if (failed(verifySlices(*this, shapes)))
+    return failure();
   for (Value sum : getResults())
     if (failed(verifySums(*this, getQuery(), sum)))
       return failure();

@@ -102,3 +102,38 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+
+!x = tensor<2x8x4x16xf32>
+!v = tensor<2x8x4x8xf32>
+!lse = tensor<2x4x8xf32>
+func.func @other_head_size_of_values(%x: !x, %v: !v, %lse: !lse) {
+  // expected-error @+1 {{has queries and keys of head size 16 but values of head size 8; project the values to heads of size 16}}
+  %dq, %dk, %dv = nn.attention_grad %v, %x, %x, %v, %v, %lse {causal, scale = 0.25 : f64}
+      : (!v, !x, !x, !v, !v, !lse) -> (!x, !x, !v)
+  return
+}
+
+// -----
+
+!x = tensor<2x8x4x16xf32>
+!short = tensor<2x4x4x16xf32>
+!lse = tensor<2x4x8xf32>
+func.func @gradient_of_fewer_queries(%x: !x, %g: !short, %lse: !lse) {
+  // expected-error @+1 {{sizes 4 and 8 of factor 's' differ}}
+  %dq, %dk, %dv = nn.attention_grad %g, %x, %x, %x, %x, %lse {causal, scale = 0.25 : f64}
+      : (!short, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+  return
+}
+
+// -----
+
+!x = tensor<2x8x4x16xf32>
+!lse = tensor<2x4x8xf32>
+func.func @wide_gradient(%x: !x, %g: tensor<2x8x4x16xf64>, %lse: !lse) {
+  // expected-error @+1 {{has queries of 'f32' but gradients of 'f64'; cast them to one type}}
+  %dq, %dk, %dv = nn.attention_grad %g, %x, %x, %x, %x, %lse {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf64>, !x, !x, !x, !x, !lse) -> (tensor<2x8x4x16xf64>, tensor<2x8x4x16xf64>, tensor<2x8x4x16xf64>)
+  return
+}

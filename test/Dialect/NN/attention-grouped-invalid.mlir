@@ -36,3 +36,13 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+
+func.func @other_head_size_of_values(%q: tensor<2x8x2x4x16xf32>, %k: tensor<2x8x2x16xf32>, %v: tensor<2x8x2x32xf32>) {
+  // expected-error @+1 {{has queries and keys of head size 16 but values of head size 32; project the values to heads of size 16}}
+  %o, %l = nn.attention %q, %k, %v {scale = 0.25 : f64}
+      : (tensor<2x8x2x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x32xf32>)
+      -> (tensor<2x8x2x4x32xf32>, tensor<2x2x4x8xf32>)
+  return
+}

@@ -119,3 +119,57 @@ func.func @negative_window(%x: tensor<2x8x4x16xf32>) {
       : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return
 }
+
+// -----
+
+func.func @other_head_size_of_values(%q: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x8xf32>) {
+  // expected-error @+1 {{has queries and keys of head size 16 but values of head size 8; project the values to heads of size 16}}
+  %o, %lse = nn.attention %q, %q, %v {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x8xf32>) -> (tensor<2x8x4x8xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @other_head_size_of_keys(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x8xf32>) {
+  // expected-error @+1 {{sizes 16 and 8 of factor 'd' differ}}
+  %o, %lse = nn.attention %q, %k, %q {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x8xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @keys_of_another_batch(%q: tensor<2x8x4x16xf32>, %k: tensor<3x8x4x16xf32>) {
+  // expected-error @+1 {{sizes 2 and 3 of factor 'b' differ}}
+  %o, %lse = nn.attention %q, %k, %k {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<3x8x4x16xf32>, tensor<3x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @values_of_other_heads(%q: tensor<2x8x4x16xf32>, %v: tensor<2x8x2x16xf32>) {
+  // expected-error @+1 {{sizes 4 and 2 of factor 'n' differ}}
+  %o, %lse = nn.attention %q, %q, %v {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @rounded_keys(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xbf16>) {
+  // expected-error @+1 {{has queries of 'f32' but keys of 'bf16'; cast them to one type}}
+  %o, %lse = nn.attention %q, %k, %q {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xbf16>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @wide_values(%q: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf64>) {
+  // expected-error @+1 {{has queries of 'f32' but values of 'f64'; cast them to one type}}
+  %o, %lse = nn.attention %q, %q, %v {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf64>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}

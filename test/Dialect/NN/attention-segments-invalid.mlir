@@ -33,3 +33,13 @@ func.func @queries_alone(%x: !x, %s: tensor<2x8xi32>) {
       : (!x, !x, !x, tensor<2x8xi32>) -> (!x, tensor<2x4x8xf32>)
   return
 }
+
+// -----
+
+!x = tensor<2x8x4x16xf32>
+func.func @segments_of_other_keys(%x: !x, %s: tensor<2x8xi32>, %t: tensor<2x6xi32>) {
+  // expected-error @+1 {{sizes 8 and 6 of factor 't' differ}}
+  %o, %lse = nn.attention %x, %x, %x segments(%s, %t) {causal, scale = 1.0 : f64}
+      : (!x, !x, !x, tensor<2x8xi32>, tensor<2x6xi32>) -> (!x, tensor<2x4x8xf32>)
+  return
+}

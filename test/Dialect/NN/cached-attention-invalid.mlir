@@ -61,3 +61,27 @@ func.func @heads_in_groups(%q: tensor<1x6x2x3x8xf32>, %k: tensor<1x4x16x2x8xf32>
   %y = nn.cached_attention %q, %k, %k at %s, %s bias %b {scale = 1.0 : f64, max_distance = 9 : i64} : (tensor<1x6x2x3x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>, tensor<8x2xf32>) -> tensor<1x6x2x3x8xf32>
   return
 }
+
+// -----
+
+func.func @other_head_size(%q: tensor<1x6x2x8xf32>, %k: tensor<1x4x16x2x4xf32>, %s: tensor<1x6xi32>) {
+  // expected-error @+1 {{sizes 8 and 4 of factor 'd' differ}}
+  %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 1.0 : f64} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x4xf32>, tensor<1x4x16x2x4xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @other_rows(%q: tensor<1x6x2x8xf32>, %k: tensor<1x4x16x2x8xf32>, %s: tensor<1x6xi32>, %p: tensor<1x5xi32>) {
+  // expected-error @+1 {{sizes 6 and 5 of factor 's' differ}}
+  %y = nn.cached_attention %q, %k, %k at %s, %p {scale = 1.0 : f64} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x5xi32>) -> tensor<1x6x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @rounded_cache(%q: tensor<1x6x2x8xf32>, %k: tensor<1x4x16x2x8xbf16>, %s: tensor<1x6xi32>) {
+  // expected-error @+1 {{has queries of 'f32' but keys of 'bf16'; cast them to one type}}
+  %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 1.0 : f64} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x8xbf16>, tensor<1x4x16x2x8xbf16>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x2x8xf32>
+  return
+}

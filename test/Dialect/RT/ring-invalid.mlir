@@ -106,3 +106,39 @@ func.func @no_distance(%x: !x) {
   %y = rt.shift %x over ["cp"] {distance = 0 : i64} : !x -> !x
   return
 }
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+!v = tensor<2x4x3x4xf32>
+func.func @other_head_size_of_values(%x: !x, %v: !v, %s: i64) {
+  // expected-error @+1 {{has values of 2 x 4 x 3 x 4; beside the others it must be 2 x 4 x 3 x 8}}
+  %o, %l = rt.ring_attention %x, %x, %v, %s, %s, %s, %s
+      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !v, i64, i64, i64, i64) -> (!v, tensor<2x3x4xf32>)
+  return
+}
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+func.func @slice_of_fewer_keys(%x: !x, %s: i64) {
+  // expected-error @+1 {{has 4 keys of 2; a slice has no more than all}}
+  %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s
+      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 2 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, tensor<2x3x4xf32>)
+  return
+}
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+!v = tensor<2x2x3x8xf32>
+func.func @gradients_of_fewer_values(%x: !x, %v: !v, %l: tensor<2x3x4xf32>, %s: i64) {
+  // expected-error @+1 {{has values of 2 x 2 x 3 x 8; beside the others it must be 2 x 4 x 3 x 8}}
+  %dq, %dk, %dv = rt.ring_attention_grad %x, %x, %x, %v, %x, %l, %s, %s, %s, %s
+      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64}
+      : (!x, !x, !x, !v, !x, tensor<2x3x4xf32>, i64, i64, i64, i64) -> (!x, !x, !v)
+  return
+}

@@ -28,6 +28,17 @@ namespace tessera::nn {
 mlir::LogicalResult verifyProbability(mlir::Operation *op, llvm::StringRef name,
                                       const llvm::APFloat &value);
 
+/// An operand and what diagnostics call it.
+struct NamedOperand {
+  llvm::StringRef name;
+  mlir::Value value;
+};
+
+/// Emits an error unless all operands have the element type of the first.
+mlir::LogicalResult verifyOneElementType(mlir::Operation *op,
+                                         const NamedOperand &first,
+                                         llvm::ArrayRef<NamedOperand> others);
+
 /// Of how many experts, of how many, each token has a gate that is not 0; 1 of
 /// 1 where the op that makes the gates is not in sight.
 struct RoutedShare {

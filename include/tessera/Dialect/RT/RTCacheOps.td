@@ -24,6 +24,7 @@ def RT_AppendOp : RT_Op<"append", [Pure, AllTypesMatch<["cache", "result"]>,
     $rows `at` $slots `,` $positions `into` $cache (`from` $start^)? attr-dict `:`
     type($rows) `,` type($slots) `,` type($positions) `,` type($cache) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def RT_CachedAttentionOp : RT_Op<"cached_attention", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride"]>,
