@@ -95,12 +95,22 @@ bool isOfOther(Attribute microBatch, const KernelGroup &group) {
   return microBatch && group.microBatch && microBatch != group.microBatch;
 }
 
+/// Whether the member sums or compares along rows of one element what the group
+/// has made: that may be a value per row, which has no row.
+bool reducesMadeRows(const KernelMember &member, const KernelGroup &group) {
+  return group.columns == 1 && member.space.reduction == KernelSpace::Columns &&
+         llvm::any_of(member.op->getOperands(), [&](Value operand) {
+           return group.produced.contains(operand);
+         });
+}
+
 /// Sets what the member would be in the group; false if it does not fit.
 bool Grouping::fits(KernelGroup &group, KernelMember &member) {
   const KernelSpace &space = member.space;
   bool column = feedsColumnsOnly(member.op);
   if (column != (group.schedule == KernelGroup::Column) ||
-      isOfOther(microBatchOf(member.op), group))
+      isOfOther(microBatchOf(member.op), group) ||
+      reducesMadeRows(member, group))
     return false;
   if (group.schedule == KernelGroup::Both &&
       readsColumnReduction(member.op, group))

@@ -164,3 +164,15 @@ func.func @step(%x: tensor<64x64xbf16>) -> (tensor<64xf32>, tensor<64x64xf32>) {
   %z = nn.add "ab,ab->ab" %wide, %y : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %max, %z : tensor<64xf32>, tensor<64x64xf32>
 }
+
+// -----
+
+// A value per row of one element is no row of another maximum.
+// CHECK-LABEL: func.func @step
+// CHECK: rt.launch @{{.*}} : (tensor<2x1x1xf64>) -> tensor<2x1xf64>
+// CHECK: rt.launch @{{.*}} : (tensor<2x1xf64>) -> tensor<2xf64>
+func.func @step(%x: tensor<2x1x1xf64>) -> tensor<2xf64> {
+  %y = nn.max %x : tensor<2x1x1xf64> -> tensor<2x1xf64>
+  %z = nn.max %y : tensor<2x1xf64> -> tensor<2xf64>
+  return %z : tensor<2xf64>
+}
