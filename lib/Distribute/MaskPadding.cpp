@@ -11,6 +11,7 @@
 #include "tessera/Distribute/Erasure.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Distribute/Stages.h"
+#include "tessera/Options/MeshAxis.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_MASKPADDINGPASS
@@ -237,6 +238,17 @@ private:
   MeshAttr mesh;
 };
 
+/// The op whose chunk has the value: a conversion to another stage is in a
+/// chunk of the stage that it comes from, and what reads it is not.
+Operation *placeOf(OpResult result) {
+  auto convert = dyn_cast<ConvertOp>(result.getOwner());
+  bool crosses =
+      convert && stateOf(convert.getInput().getType(), kPipelineAxis) !=
+                     stateOf(result.getType(), kPipelineAxis);
+  return crosses && !result.use_empty() ? *result.user_begin()
+                                        : result.getOwner();
+}
+
 /// Where two paddings meet, zeros and -inf win over numbers, and NaN over all.
 void Poisoner::poison(OpResult result) {
   auto type = cast<RankedTensorType>(result.getType());
@@ -250,6 +262,7 @@ void Poisoner::poison(OpResult result) {
   builder.setInsertionPointAfter(result.getOwner());
   Value poisoned = result;
   SmallPtrSet<Operation *, 4> made;
+  Operation *place = placeOf(result);
   for (Padding padding :
        {Padding::Finite, Padding::NegInfinity, Padding::Zero, Padding::Any})
     for (int64_t dim : dims) {
@@ -260,7 +273,7 @@ void Poisoner::poison(OpResult result) {
       auto mask =
           MaskOp::create(builder, result.getLoc(), poisoned, dim, padding);
       nn::inheritPhase(mask, result.getOwner());
-      inheritChunk(mask, result.getOwner());
+      inheritChunk(mask, place);
       made.insert(mask);
       poisoned = mask;
     }
