@@ -6,6 +6,7 @@
 
 #include "tessera/Dialect/NN/Adapters.h"
 #include "tessera/Dialect/NN/ConfigFiles.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Distribute/Passes.h"
@@ -141,11 +142,14 @@ struct AddLoraPass : tessera::impl::AddLoraPassBase<AddLoraPass> {
                      DictionaryAttr init);
   DictionaryAttr uniformOver(int64_t inputs);
   Adapter addParameters(const Linear &layer);
+  void readThroughBranch(Linear &layer);
   void adapt(Linear &layer);
   void attachConfig(ArrayRef<Linear> layers);
   SmallVector<std::string> targetNames(ArrayRef<Linear> layers);
 
   func::FuncOp func;
+  /// Of values of the residual stream, for adapted layers.
+  DenseMap<Value, Value> branches;
   int64_t nextParameterStream = 0, nextDropoutStream = 1;
 };
 
@@ -308,7 +312,26 @@ Adapter AddLoraPass::addParameters(const Linear &layer) {
           addParameter(layer, "lora_B", layer.out + a, zeros)};
 }
 
+/// The layer and its adapter are two readers of one value: their gradients add
+/// up before they meet those of the residual stream's other readers, which a
+/// plan converts apart.
+void AddLoraPass::readThroughBranch(Linear &layer) {
+  Value x = layer.input();
+  Operation *made = x.getDefiningOp();
+  if (!made || !nn::hasTag(made, nn::Tag::Stream))
+    return;
+  Value &branch = branches[x];
+  if (!branch) {
+    OpBuilder b(layer.product);
+    branch = nn::create<nn::AddOp>(b, layer.product.getLoc(),
+                                   b.getStringAttr(layer.x + "->" + layer.x),
+                                   ValueRange(x), DenseF64ArrayAttr());
+  }
+  layer.product->setOperand(1 - layer.operand, branch);
+}
+
 void AddLoraPass::adapt(Linear &layer) {
+  readThroughBranch(layer);
   OpBuilder b(layer.product);
   b.setInsertionPointAfter(layer.product);
   Location loc = layer.product.getLoc();
