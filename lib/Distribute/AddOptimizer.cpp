@@ -243,8 +243,13 @@ LogicalResult OptimizerBuilder::run() {
   Value clip;
   if (hyper.clip > 0)
     clip = ops.map(nn::Function::ClipFactor, norm, hyper.clip);
-  for (Parameter &p : params)
+  Value clipped = norm;
+  if (clip && hyper.kind == OptimizerKind::Muon)
+    clipped = ops.product(",->", {norm, clip});
+  for (Parameter &p : params) {
+    p.inputs.norm = clipped;
     update(p, clip);
+  }
   if (ops.failedToPlace())
     return failure();
   markPhase(before);

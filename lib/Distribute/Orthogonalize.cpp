@@ -1,6 +1,7 @@
 //===- Orthogonalize.cpp - the matrices of Muon ---------------------------===//
 
 #include "lib/Distribute/Orthogonalize.h"
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -143,13 +144,28 @@ private:
 
 } // namespace
 
+/// How large rounding makes the gradient of one matrix, as a share of that of
+/// all: a few terms of the size of the largest, each rounded once.
+static double roundingOf(Value x) {
+  constexpr double terms = 64;
+  auto type = cast<FloatType>(getElementTypeOrSelf(x.getType()));
+  return terms * std::ldexp(1.0, -static_cast<int>(type.getFPMantissaWidth()));
+}
+
+/// 1 where the norm of a matrix is above the rounding of that of all, else 0.
+static Value hasDirection(OptimizerOps &ops, Value own, Value all, Value x) {
+  Value above = ops.combined({own, all}, {1, -roundingOf(x)});
+  return ops.map(nn::Function::Sign, ops.map(nn::Function::Relu, above));
+}
+
 Value tessera::orthogonalized(OptimizerOps &ops, Value x,
-                              const MatrixForm &form) {
+                              const MatrixForm &form, Value all) {
   std::string d = lettersOf(x);
   Value norm =
       ops.map(nn::Function::Sqrt, ops.product(d + "," + d + "->", {x, x}));
   // 1 / max(norm, least): no singular value is above 1 then.
   Value factor = ops.map(nn::Function::ClipFactor, norm, kLeastNorm);
+  factor = ops.product(",->", {factor, hasDirection(ops, norm, all, x)});
   x = ops.scaled(factor, x, 1 / kLeastNorm);
   Iteration iteration(ops, d.size(), form);
   for (int k = 0; k < kSteps; ++k)

@@ -26,9 +26,12 @@ mlir::FailureOr<std::optional<MatrixForm>> matrixFormOf(mlir::func::FuncOp func,
 /// The nearest semi-orthogonal matrix, about: five steps of a quintic
 /// Newton-Schulz iteration with the coefficients of Jordan et al. 2024
 /// ("Muon"), as in torch.optim.Muon. Singular values come out in about [0.7,
-/// 1.2]; a matrix of zeros stays one.
+/// 1.2]; a matrix of zeros stays one. So does, other than in torch, a matrix
+/// whose norm is below the rounding of `norm`, that of all gradients: it is 0
+/// but for rounding, as the gradient of a query over a single key is, and has
+/// no direction.
 mlir::Value orthogonalized(OptimizerOps &ops, mlir::Value x,
-                           const MatrixForm &form);
+                           const MatrixForm &form, mlir::Value norm);
 
 } // namespace tessera
 

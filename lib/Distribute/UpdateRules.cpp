@@ -71,7 +71,7 @@ Updated muon(OptimizerOps &ops, Hyper hyper, Inputs in) {
   Value ahead = ops.combined({g, m}, {1 - keep, keep});
   double scale = 0.2 * std::sqrt(static_cast<double>(
                            std::max(in.matrix->rows, in.matrix->columns)));
-  Value move = orthogonalized(ops, ahead, *in.matrix);
+  Value move = orthogonalized(ops, ahead, *in.matrix, in.norm);
   return {descend(ops, in, move, scale), {m}};
 }
 

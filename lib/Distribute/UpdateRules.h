@@ -21,6 +21,7 @@ struct UpdateInputs {
   mlir::Value lr, correction1, correction2; ///< Corrections: of AdamW.
   double decay = 0;
   std::optional<MatrixForm> matrix;
+  mlir::Value norm; ///< Of all clipped gradients; of Muon.
 };
 
 struct Updated {
