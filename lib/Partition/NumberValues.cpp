@@ -18,10 +18,16 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::dist;
 
+/// A formula is called what it computes.
+static StringRef kindOf(Operation *op) {
+  auto formula = op->getAttrOfType<DictionaryAttr>(nn::kFormulaAttr);
+  auto of = formula ? formula.getAs<StringAttr>("of") : StringAttr();
+  return of ? of.getValue() : op->getName().stripDialect();
+}
+
 std::string tessera::kindAndPart(Operation *op) {
   StringRef part = nn::partOf(op->getLoc());
-  return op->getName().stripDialect().str() +
-         (part.empty() ? "" : " of " + part.str());
+  return kindOf(op).str() + (part.empty() ? "" : " of " + part.str());
 }
 
 namespace {
@@ -34,16 +40,18 @@ struct NumberValuesPass
       return signalPassFailure();
     MeshAttr mesh = meshOf(getOperation());
     hasStages = mesh && mesh.getSize(kPipelineAxis) > 1;
+    hasFormulas = getOperation()->hasAttr(nn::kFormulaAttr);
     (*found).walk([&](DistributableOpInterface op) { number(op); });
   }
 
   std::string nextNumber(Operation *op);
+  bool isUnnumbered(Operation *op) const;
   void number(Operation *op);
   void noteStep(Value result, NamedAttrList &entry);
   void noteChoice(Value result, NamedAttrList &entry);
 
   llvm::DenseMap<Value, StringAttr> names; ///< Of the values so far.
-  bool hasStages = false;
+  bool hasStages = false, hasFormulas = false;
   int64_t next = 0, sums = 0; ///< Sums since the last other value.
 };
 
@@ -90,13 +98,19 @@ void NumberValuesPass::noteChoice(Value result, NamedAttrList &entry) {
     entry.set("choice", logits);
 }
 
+/// A repetition is not in the serial program, nor is a mask, nor what one stage
+/// adds up, nor the inside and the backward of a formula. What is committed is
+/// compared as the parameter or moment that it becomes.
+bool NumberValuesPass::isUnnumbered(Operation *op) const {
+  return nn::isRecomputed(op) || isa<MaskOp, nn::CommitOp>(op) ||
+         (hasStages && nn::isGradientSum(op)) ||
+         op->hasAttrOfType<UnitAttr>(nn::kFormulaAttr) ||
+         (hasFormulas && !nn::isForward(op));
+}
+
 /// The part of the model is for people: "17:einsum of h.1.mlp".
 void NumberValuesPass::number(Operation *op) {
-  // A repetition is not in the serial program, nor is a mask, nor what one
-  // stage adds up. What is committed is compared as the parameter or moment
-  // that it becomes.
-  if (nn::isRecomputed(op) || isa<MaskOp, nn::CommitOp>(op) ||
-      (hasStages && nn::isGradientSum(op)))
+  if (isUnnumbered(op))
     return;
   Builder builder(&getContext());
   SmallVector<Attribute> kept;
@@ -115,6 +129,8 @@ void NumberValuesPass::number(Operation *op) {
     noteChoice(result, entry);
     kept.push_back(entry.getDictionary(&getContext()));
   }
+  if (auto formula = op->getAttrOfType<DictionaryAttr>(nn::kFormulaAttr))
+    next += formula.getAs<IntegerAttr>("results").getInt() - 1;
   op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
 }
 

@@ -184,6 +184,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   const bool isTrained = trains(plan.programs);
   if (isTrained)
     buildParametersPipeline(passes, plan);
+  if (plan.debugging.decomposeLayers)
+    passes.addPass(createDecomposeLayersPass());
   buildPrecisionPipeline(passes, plan);
   if (strategies.layoutInvariant)
     passes.addPass(createFixOrderPass({strategies.layoutInvariant}));

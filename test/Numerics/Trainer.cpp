@@ -161,7 +161,7 @@ double tessera::test::relativeError(const Values &found, const Values &wanted,
   for (size_t k = 0; k < wanted.size(); ++k) {
     largest = std::max(largest, std::fabs(wanted[k]));
     double difference = std::fabs(found[k] - wanted[k]);
-    if (!(difference <= error))
+    if (!std::isnan(error) && !(difference <= error))
       error = difference; // NaN stays
   }
   return error / largest;

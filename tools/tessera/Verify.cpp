@@ -12,6 +12,7 @@
 #include "tools/tessera/verify/VerifyGeneration.h"
 #include "tools/tessera/verify/VerifyNumerics.h"
 #include "tools/tessera/verify/VerifyPrograms.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,6 +26,32 @@ struct Verdict {
   std::string check, what, failure;
 };
 
+/// Prints why not.
+bool create(TemporaryFile &file) {
+  if (std::error_code error = file.create("tsr"))
+    return !printError("cannot create a temporary file: " + error.message());
+  return true;
+}
+
+/// The serial program and the parallel one.
+struct ProgramPair {
+  TemporaryFile serial, parallel;
+
+  /// The same sequences for both: the serial program takes the mesh's batch.
+  bool compile(const DriverOptions &options, Precision precision,
+               Precision optimizer) {
+    return create(serial) && create(parallel) &&
+           compileShrunk(options, {Side::Parallel, precision, optimizer},
+                         parallel.path.str().str()) &&
+           compileShrunk(options, {Side::Serial, precision, optimizer},
+                         serial.path.str().str());
+  }
+  bool compare(const RunOptions &run, NumericCheck &check) const {
+    return compareRuns(serial.path.str().str(), parallel.path.str().str(), run,
+                       check);
+  }
+};
+
 class Verification {
 public:
   explicit Verification(const DriverOptions &options) : options(options) {}
@@ -34,6 +61,7 @@ private:
   bool types();
   bool numerics(Precision precision);
   bool training(Precision precision);
+  bool formulas(const ProgramPair &programs);
   bool generation(Precision precision);
   bool encoding(Precision precision);
   void add(Precision precision, const NumericCheck &check,
@@ -71,32 +99,6 @@ bool Verification::types() {
   return true;
 }
 
-/// Prints why not.
-bool create(TemporaryFile &file) {
-  if (std::error_code error = file.create("tsr"))
-    return !printError("cannot create a temporary file: " + error.message());
-  return true;
-}
-
-/// The serial program and the parallel one.
-struct ProgramPair {
-  TemporaryFile serial, parallel;
-
-  /// The same sequences for both: the serial program takes the mesh's batch.
-  bool compile(const DriverOptions &options, Precision precision,
-               Precision optimizer) {
-    return create(serial) && create(parallel) &&
-           compileShrunk(options, {Side::Parallel, precision, optimizer},
-                         parallel.path.str().str()) &&
-           compileShrunk(options, {Side::Serial, precision, optimizer},
-                         serial.path.str().str());
-  }
-  bool compare(const RunOptions &run, NumericCheck &check) const {
-    return compareRuns(serial.path.str().str(), parallel.path.str().str(), run,
-                       check);
-  }
-};
-
 /// f64 on what another precision cannot decide, compiled when that happens.
 class Judge {
 public:
@@ -123,14 +125,20 @@ private:
   bool isCompiled = false;
 };
 
+/// In bf16, updates of Muon are as good as random in the directions in which a
+/// gradient is small; f64 has judged them.
+bool comparesMuon(const DriverOptions &options, Precision precision) {
+  return precision != Precision::BF16 ||
+         options.plan.optimizer.kind != OptimizerKind::Muon;
+}
+
 /// Trials that all end in a doubt: the program has too many inputs.
 constexpr int64_t kTrials = 50;
 
 /// Compares in one trial after another, until one leaves no doubt: it alone
 /// counts. f64 must settle the doubts of those before.
 bool compareTrials(const DriverOptions &options, Precision precision,
-                   NumericCheck &check) {
-  ProgramPair programs;
+                   ProgramPair &programs, NumericCheck &check) {
   if (!programs.compile(options, precision, /*optimizer=*/precision))
     return false;
   Judge judge(options, precision);
@@ -139,7 +147,9 @@ bool compareTrials(const DriverOptions &options, Precision precision,
     check = {};
     check.judgedElements = elements;
     check.judgedTrials = trial;
-    if (!programs.compare({precision, trial}, check))
+    RunOptions run{precision, trial};
+    run.comparesMuon = comparesMuon(options, precision);
+    if (!programs.compare(run, check))
       return false;
     if (!check.doubt)
       return true;
@@ -180,15 +190,98 @@ void Verification::add(Precision precision, const NumericCheck &check,
            "{0} over {1}, largest difference {2:e1}{3}{4}{5}", what,
            counted(check.steps, "step"), check.worst,
            check.worstName.empty() ? "" : " (" + check.worstName + ")",
-           judgedText(check),
+           judgedText(check) + check.note,
            options.isProgram() ? "; at full size: only a config can be shrunk"
                                : ""),
        check.difference});
 }
 
+/// "; not attention of h.0: its batch has ..".
+std::string wholeText(const Formulation &formulas) {
+  return formulas.whole.empty()
+             ? ""
+             : "; not " + llvm::join(formulas.whole, ", not ");
+}
+
+/// What programs for inference are compared with.
+std::string formulaText(const Formulation &formulas) {
+  if (!formulas.replaced)
+    return "";
+  return "; compared with " + counted(formulas.replaced, "op") +
+         " written as products, sums and maps" + wholeText(formulas);
+}
+
+/// The serial program with attention, norms and rotations as formulas.
+struct FormulaPair {
+  TemporaryFile serial, formulas;
+  Formulation made;
+
+  bool create() { return ::create(serial) && ::create(formulas); }
+  bool compile(const DriverOptions &options) {
+    return compileShrunk(options,
+                         {Side::Formulas, Precision::F64, Precision::F64},
+                         formulas.path.str().str(), &made);
+  }
+  bool compileSerial(const DriverOptions &options) {
+    return compileShrunk(options,
+                         {Side::Serial, Precision::F64, Precision::F64},
+                         serial.path.str().str());
+  }
+};
+
+/// The batch of a whole mesh may have too many scores.
+DriverOptions withBatchOfOneRank(const DriverOptions &options) {
+  DriverOptions smaller = options;
+  if (!options.isProgram()) {
+    smaller.plan.mesh = {};
+    smaller.plan.sizes.batch = 0;
+  }
+  return smaller;
+}
+
+/// A fault of a kernel that both programs have shows only here.
+bool Verification::formulas(const ProgramPair &programs) {
+  FormulaPair pair;
+  DriverOptions plain = options;
+  plain.plan.strategies.layoutInvariant = 0; // Its sums are ops of their own.
+  if (!pair.create() || !pair.compile(plain))
+    return false;
+  if (!pair.made.replaced && pair.made.whole.empty())
+    return true;
+  bool isSmaller = !pair.made.whole.empty() && !options.isProgram();
+  if (isSmaller) {
+    plain = withBatchOfOneRank(plain);
+    if (!pair.compile(plain))
+      return false;
+  }
+  bool isOther = isSmaller || options.plan.strategies.layoutInvariant;
+  if (isOther && !pair.compileSerial(plain))
+    return false;
+  const TemporaryFile &serial = isOther ? pair.serial : programs.serial;
+  NumericCheck check;
+  RunOptions run{Precision::F64};
+  run.other = "program of formulas";
+  if (!compareRuns(serial.path.str().str(), pair.formulas.path.str().str(), run,
+                   check))
+    return false;
+  verdicts.push_back(
+      {"formulas",
+       llvm::formatv("{0} of attention, norms and rotations written as "
+                     "products, sums and maps: {1}, largest difference "
+                     "{2:e1}{3}{4}",
+                     counted(pair.made.replaced, "op"),
+                     counted(check.values, "value"), check.worst,
+                     check.worstName.empty() ? ""
+                                             : " (" + check.worstName + ")",
+                     wholeText(pair.made)),
+       check.difference});
+  return true;
+}
+
 bool Verification::training(Precision precision) {
   NumericCheck check;
-  if (!compareTrials(options, precision, check))
+  ProgramPair programs;
+  if (!compareTrials(options, precision, programs, check))
     return false;
   if (check.messages && precision == Precision::F64)
     verdicts.push_back(
@@ -197,8 +290,11 @@ bool Verification::training(Precision precision) {
                        "nothing is buffered",
                        check.messages),
          ""});
+  if (!comparesMuon(options, precision))
+    check.note = "; updates of muon are not comparable in bf16: f64 judges "
+                 "them";
   add(precision, check, counted(check.values, "value"));
-  return true;
+  return precision != Precision::F64 || formulas(programs);
 }
 
 bool Verification::generation(Precision precision) {
@@ -214,9 +310,13 @@ bool Verification::generation(Precision precision) {
            storeParameters(path, parameters);
   };
   if (!compileShrunkGeneration(options, precision, path, program) ||
-      !runForward(program, store, forward) ||
+      !runForward(program, store, forward))
+    return false;
+  check.difference = forward.refusal();
+  if (check.difference.empty() &&
       !compareGeneration(path, forward, {precision}, check))
     return false;
+  check.note = formulaText(program.formulas);
   add(precision, check,
       std::string(options.plan.generation.candidates ? "candidates"
                                                      : "logits") +
@@ -237,9 +337,13 @@ bool Verification::encoding(Precision precision) {
            storeEncoderParameters(path, parameters);
   };
   if (!compileShrunkEncoding(options, precision, path, model) ||
-      !runEncoderForward(model, store, forward) ||
+      !runEncoderForward(model, store, forward))
+    return false;
+  check.difference = forward.refusal();
+  if (check.difference.empty() &&
       !compareEncoding(path, forward, precision, check))
     return false;
+  check.note = formulaText(model.formulas);
   add(precision, check,
       (model.isEncoderAlone ? "hidden states of "
                             : "hidden states and logits of ") +

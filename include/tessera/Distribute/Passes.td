@@ -26,6 +26,24 @@ def AddLoraPass : Pass<"nn-add-lora", "::mlir::ModuleOp"> {
   ];
 }
 
+def DecomposeLayersPass : Pass<"nn-decompose-layers", "::mlir::ModuleOp"> {
+  let summary = "Writes attention, norms and rotations as products, sums and maps";
+  let description = [{
+    Before: a serial `@loss`. After: each `nn.attention`, `nn.layer_norm`,
+    `nn.rms_norm` and `nn.rope` is a formula of `nn.einsum`, `nn.add`, `nn.map`,
+    `nn.max`, `nn.embedding` and `nn.dropout`, which are differentiated one by
+    one. `verify` compares the step with one that the pass has changed, so that
+    a fault in a kernel of attention shows, although the serial and the parallel
+    program share it. Attention computes the scores of all queries and all keys
+    of a batch, whatever their sequence and head, and a mask leaves those that
+    belong together: there is no block, no running maximum and no recomputation.
+    Positions and heads are compared as numbers of tables. Dropout draws the
+    same numbers. The attribute `nn.formula` of the module says how many ops are
+    replaced, and why others are not: attention whose log-sum-exp the program
+    reads, or with too many scores.
+  }];
+}
+
 def FreezeParametersPass : Pass<"nn-freeze-parameters", "::mlir::ModuleOp"> {
   let summary = "Marks the parameters that are not trained";
   let description = [{

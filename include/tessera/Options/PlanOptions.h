@@ -239,6 +239,9 @@ struct DebuggingOptions {
   /// Give every value of the program its own buffer, named in the artifact as
   /// role "value", so that `verify` can compare it. Larger and slower.
   bool keepValues = false;
+  /// Write attention, norms and rotations of the model as products, sums and
+  /// maps (nn-decompose-layers). Much larger and slower.
+  bool decomposeLayers = false;
   /// Write numbers or NaN into the padding of uneven shards where its type
   /// allows them: no result may change.
   bool poisonPadding = false;

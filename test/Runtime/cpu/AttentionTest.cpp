@@ -19,6 +19,7 @@ static void expectForward(const AttentionData &x, const AttentionReference &r) {
     for (int64_t s = 0; s < c.seqQ; ++s)
       for (int64_t n = 0; n < c.heads; ++n) {
         const int64_t row = (b * c.heads + n) * c.seqQ + s;
+        ASSERT_FALSE(std::isnan(x.lse.get(row))) << c.name();
         worstLse =
             std::fmax(worstLse, std::fabs(x.lse.get(row) - r.lse[size_t(row)]));
         for (int64_t d = 0; d < c.headDim; ++d) {

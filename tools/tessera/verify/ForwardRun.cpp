@@ -9,6 +9,7 @@
 #include "tessera/Pipelines/Compile.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/verify/ProgramRun.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tessera;
@@ -24,6 +25,17 @@ static ForwardValue valueOf(Operation *op) {
     value.before +=
         kindAndPart(other) == value.name && sizeOf(other) == sizeOf(op);
   return value;
+}
+
+Formulation tessera::formulationOf(ModuleOp module) {
+  Formulation formulas;
+  auto attr = module->getAttrOfType<DictionaryAttr>(nn::kFormulaAttr);
+  if (!attr)
+    return formulas;
+  formulas.replaced = attr.getAs<IntegerAttr>("replaced").getInt();
+  for (auto why : attr.getAs<ArrayAttr>("whole").getAsRange<StringAttr>())
+    formulas.whole.push_back(why.str());
+  return formulas;
 }
 
 bool tessera::compileForward(ModuleOp model, Precision precision,
@@ -43,9 +55,13 @@ bool tessera::compileForward(ModuleOp model, Precision precision,
   plan.precision = precision;
   plan.evaluation = false;
   plan.debugging.keepValues = true;
+  plan.debugging.decomposeLayers = precision == Precision::F64;
   // Without it LLVM may round to bf16 by a call that nothing links.
   plan.debugging.optimizeCode = precision == Precision::BF16;
-  return succeeded(compileToArtifact(model, plan, program.path));
+  if (failed(compileToArtifact(model, plan, program.path)))
+    return false;
+  program.formulas = formulationOf(model);
+  return true;
 }
 
 static bool readParameters(ProgramRun &run, ForwardResult &result) {
@@ -81,6 +97,25 @@ static bool readLogits(ProgramRun &run, const ForwardValue &value,
   return readValue(run, value,
                    result.sequences * result.length * result.vocabulary,
                    result.logits);
+}
+
+/// NaN that both programs have would be equal to nothing, and is no verdict on
+/// the one that is compared.
+static bool findNaN(ProgramRun &run, ForwardResult &result) {
+  auto isNaN = [](double x) { return std::isnan(x); };
+  if (llvm::none_of(result.logits, isNaN) &&
+      llvm::none_of(result.hidden, isNaN))
+    return true;
+  for (const KeptTensor &tensor : run.tensors) {
+    std::vector<double> values;
+    if (tensor.role != "value" || !result.firstNaN.empty())
+      continue;
+    if (!run.read(tensor, values))
+      return false;
+    if (llvm::any_of(values, isNaN))
+      result.firstNaN = tensor.name;
+  }
+  return true;
 }
 
 double tessera::forwardTolerance(Precision precision) {
@@ -136,7 +171,7 @@ bool tessera::runForward(const ForwardProgram &program,
     auto row = tokens.begin() + k * (result.length + 1);
     result.tokens.insert(result.tokens.end(), row, row + result.length);
   }
-  return readLogits(run, program.logits, result);
+  return readLogits(run, program.logits, result) && findNaN(run, result);
 }
 
 /// Tokens of a step, which begin with the sequences'; their types and where
@@ -182,5 +217,6 @@ bool tessera::runEncoderForward(const ForwardProgram &program,
         StringRef(tensor.name).split(':').second == program.hidden.name)
       result.hiddenSize = tensor.elements / positions;
   return readValue(run, program.hidden, positions * result.hiddenSize,
-                   result.hidden);
+                   result.hidden) &&
+         findNaN(run, result);
 }

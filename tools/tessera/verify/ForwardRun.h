@@ -24,13 +24,24 @@ struct ForwardValue {
   int64_t before = 0; ///< Values of this name and size before it.
 };
 
-/// The serial training step without dropout, every value kept.
+/// What nn-decompose-layers has made of a program.
+struct Formulation {
+  int64_t replaced = 0;           ///< Ops.
+  std::vector<std::string> whole; ///< Why others are not.
+};
+
+/// Reads it from a module that has gone through the pass.
+Formulation formulationOf(mlir::ModuleOp module);
+
+/// The serial training step without dropout, every value kept. In f64 its
+/// attention, norms and rotations are formulas.
 struct ForwardProgram {
   std::string path;
   ForwardValue logits;
   ForwardValue hidden; ///< Of an encoder: the last hidden states.
   /// It is of an encoder-decoder model: no logits are the encoder's.
   bool isEncoderAlone = false;
+  Formulation formulas = {}; ///< None but in f64.
 };
 
 /// Compiles it of an imported model to `program.path`. False after an error of
@@ -54,6 +65,16 @@ struct ForwardResult {
   std::vector<double> hidden;      ///< [sequences, length, hiddenSize]
   /// That made them, by name.
   NamedValues parameters;
+  /// The first value of the program that has NaN, if what is compared has; else
+  /// empty.
+  std::string firstNaN;
+
+  /// Why nothing can be compared with it; "" if something can.
+  std::string refusal() const {
+    return firstNaN.empty()
+               ? ""
+               : "value " + firstNaN + " of the forward program has NaN";
+  }
 
   const double *logitsAt(int64_t sequence, int64_t position) const {
     return &logits[(sequence * length + position) * vocabulary];

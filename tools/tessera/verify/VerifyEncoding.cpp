@@ -5,6 +5,7 @@
 #include "tessera/encoder.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/verify/Difference.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
@@ -14,9 +15,6 @@
 using namespace tessera;
 
 namespace {
-
-/// NaN if one of them is.
-double largerOf(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
 
 struct Destroy {
   void operator()(tsr_encoder *object) const { tsr_encoder_destroy(object); }

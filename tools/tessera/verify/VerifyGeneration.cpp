@@ -4,6 +4,7 @@
 #include "tessera/Json/ParseJson.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/verify/Difference.h"
 #include "tools/tessera/verify/RowSchedule.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -15,9 +16,6 @@
 using namespace tessera;
 
 namespace {
-
-/// NaN if one of them is.
-double largerOf(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
 
 struct Destroy {
   void operator()(tsr_generator *object) const {

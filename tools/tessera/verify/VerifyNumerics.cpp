@@ -2,6 +2,7 @@
 
 #include "tools/tessera/verify/VerifyNumerics.h"
 #include "tessera/Json/ParseJson.h"
+#include "tools/tessera/verify/Difference.h"
 #include "tools/tessera/verify/LargestChoice.h"
 #include "tools/tessera/verify/ProgramRun.h"
 #include "llvm/ADT/STLExtras.h"
@@ -51,12 +52,13 @@ constexpr double kUpdateCondition =
 /// 3.4e38, that the terms of its sum may have been beyond it.
 constexpr double kNearlyInfinite = 1e30;
 
-/// Elements that are no numbers in the serial run, and differ in the other one.
+/// Elements that are no numbers in one of the runs, and differ in the other.
 std::vector<int64_t> overflowed(const std::vector<double> &found,
                                 const std::vector<double> &wanted) {
   std::vector<int64_t> elements;
   for (size_t k = 0; k < wanted.size(); ++k)
-    if (!std::isfinite(wanted[k]) && found[k] != wanted[k])
+    if (!(std::isfinite(wanted[k]) && std::isfinite(found[k])) &&
+        found[k] != wanted[k])
       elements.push_back(static_cast<int64_t>(k));
   return elements;
 }
@@ -67,28 +69,6 @@ double largestNumber(const std::vector<double> &values) {
     if (std::isfinite(value))
       largest = std::max(largest, std::fabs(value));
   return largest;
-}
-
-/// One comparison of a value.
-struct Difference {
-  double largest = 0; ///< Element of the serial run.
-  double error = 0;   ///< Largest difference of an element.
-};
-
-/// Where a query sees no key, both log-sum-exps are -infinity.
-Difference differenceOf(const std::vector<double> &found,
-                        const std::vector<double> &wanted, double floor) {
-  Difference difference{floor, 0};
-  for (size_t k = 0; k < wanted.size(); ++k) {
-    if (std::isinf(wanted[k]) && found[k] == wanted[k])
-      continue;
-    difference.largest = std::max(difference.largest, std::fabs(wanted[k]));
-    double error = std::fabs(found[k] - wanted[k]);
-    if (!(error <= difference.error) &&
-        !(std::isnan(found[k]) && std::isnan(wanted[k])))
-      difference.error = error;
-  }
-  return difference;
 }
 
 /// Compares the state of two runs after a step of training.
@@ -105,6 +85,14 @@ public:
 
 private:
   bool compare(const KeptTensor &tensor, const KeptTensor &reference);
+  bool judge(const KeptTensor &tensor, const KeptTensor &reference,
+             const std::vector<double> &found,
+             const std::vector<double> &wanted);
+  void refuseNaN(const KeptTensor &tensor, const Difference &difference);
+  void noteInfinity(const KeptTensor &tensor,
+                    const std::vector<double> &wanted);
+  bool doubtOverflow(const KeptTensor &tensor, const std::vector<double> &found,
+                     const std::vector<double> &wanted);
   bool compareCopies(const KeptTensor &tensor);
   bool doubt(const KeptTensor &reference, double allowed);
   bool doubtStep(const KeptTensor &reference, double allowed);
@@ -118,6 +106,7 @@ private:
                   bool &isKept);
   bool hidesSteps(const KeptTensor &tensor) const;
   bool settle();
+  bool isMadeByMuon(const KeptTensor &tensor) const;
   bool isNoise(const KeptTensor &tensor) const;
   bool isFinished() const { return check.doubt || !check.difference.empty(); }
 
@@ -126,7 +115,19 @@ private:
   NumericCheck &check;
   double tolerance;
   int64_t step = 0;
+  std::string infinite; ///< The first value of the step that overflowed alike.
 };
+
+/// A parameter that Muon updates has one moment; values of its update are of
+/// the part that has its name.
+bool Comparison::isMadeByMuon(const KeptTensor &tensor) const {
+  const bool isValue = tensor.role == "value";
+  const size_t of = isValue ? tensor.name.find(" of ") : std::string::npos;
+  const std::string name =
+      of == std::string::npos ? tensor.name : tensor.name.substr(of + 4);
+  return (isValue || tensor.role == "parameter") &&
+         serial.find("moment1", name) && !serial.find("moment2", name);
+}
 
 /// AdamW divides a gradient by its own size: where the exact gradient is 0, as
 /// for the key part of attention's bias, it makes steps of rounding noise. The
@@ -134,6 +135,8 @@ private:
 bool Comparison::isNoise(const KeptTensor &tensor) const {
   if (options.precision == Precision::F64)
     return false;
+  if (!options.comparesMuon && isMadeByMuon(tensor))
+    return true;
   return tensor.name.find(":adamw") != std::string::npos ||
          (tensor.role == "parameter" &&
           (tensor.name.find("c_attn.bias") != std::string::npos ||
@@ -238,25 +241,63 @@ bool Comparison::compareCopies(const KeptTensor &tensor) {
   return true;
 }
 
-bool Comparison::compare(const KeptTensor &tensor,
-                         const KeptTensor &reference) {
-  std::vector<double> found, wanted;
-  if (!parallel.read(tensor, found) || !serial.read(reference, wanted))
+/// NaN in f64 is a failure even where both programs have it: they may share
+/// the fault.
+void Comparison::refuseNaN(const KeptTensor &tensor,
+                           const Difference &difference) {
+  bool isFound = difference.foundNaN >= 0, isWanted = difference.wantedNaN >= 0;
+  std::string where = isWanted ? "the serial program" : "";
+  if (isFound)
+    where += std::string(isWanted ? " and " : "") + "the " + options.other;
+  check.difference = llvm::formatv(
+      "{0} {1} has NaN in {2} after step {3}, first in element {4}",
+      tensor.role, tensor.name, where, step,
+      isWanted ? difference.wantedNaN : difference.foundNaN);
+}
+
+/// Infinities that both runs have are equal, but what follows from them may be
+/// NaN in both: then f64 must have their value near the range of f32.
+void Comparison::noteInfinity(const KeptTensor &tensor,
+                              const std::vector<double> &wanted) {
+  bool isHiddenRow = tensor.name.find(":attention") != std::string::npos;
+  if (infinite.empty() && !isHiddenRow && tensor.role == "value" &&
+      llvm::any_of(wanted, [](double x) { return std::isinf(x); }))
+    infinite = tensor.name;
+}
+
+/// Leaves to f64 what is beyond the range of f32.
+bool Comparison::doubtOverflow(const KeptTensor &tensor,
+                               const std::vector<double> &found,
+                               const std::vector<double> &wanted) {
+  if (tensor.role != "value")
     return false;
+  std::vector<int64_t> elements = overflowed(found, wanted);
+  if (elements.empty())
+    return false;
+  check.doubt = Doubt{step,
+                      infinite.empty() ? tensor.name : infinite,
+                      std::move(elements),
+                      0,
+                      0,
+                      kNearlyInfinite};
+  return true;
+}
+
+bool Comparison::judge(const KeptTensor &tensor, const KeptTensor &reference,
+                       const std::vector<double> &found,
+                       const std::vector<double> &wanted) {
+  const bool isExact = options.precision == Precision::F64;
   double floor = floorOf(options.precision);
-  if (options.precision == Precision::F64 && tensor.isUpdate())
+  if (isExact && tensor.isUpdate())
     floor *= kUpdateCondition;
   Difference difference = differenceOf(found, wanted, floor);
-  double error = difference.error / difference.largest;
-  if (options.precision != Precision::F64 && !(error <= tolerance) &&
-      tensor.role == "value")
-    if (auto elements = overflowed(found, wanted); !elements.empty()) {
-      check.doubt =
-          Doubt{step, tensor.name, std::move(elements), 0, 0, kNearlyInfinite};
-      return true;
-    }
-  if (!(error <= tolerance) &&
-      !doubt(reference, tolerance * difference.largest))
+  double error = difference.relative();
+  bool differs = !(error <= tolerance);
+  if (!isExact && differs && doubtOverflow(tensor, found, wanted))
+    return true;
+  if (!isExact)
+    noteInfinity(tensor, wanted);
+  if (differs && !doubt(reference, tolerance * difference.largest))
     return false;
   if (check.doubt)
     return true;
@@ -265,12 +306,25 @@ bool Comparison::compare(const KeptTensor &tensor,
     check.worst = error;
     check.worstName = tensor.role + " " + tensor.name;
   }
-  if (!(error <= tolerance) && check.difference.empty())
+  if (!differs || !check.difference.empty())
+    return true;
+  if (isExact && difference.hasNaN())
+    refuseNaN(tensor, difference);
+  else
     check.difference = llvm::formatv(
         "{0} {1} differs after step {2}: by {3:e1} of its largest element, "
         "{4:e1} is allowed",
         tensor.role, tensor.name, step, error, tolerance);
-  return compareCopies(tensor);
+  return true;
+}
+
+bool Comparison::compare(const KeptTensor &tensor,
+                         const KeptTensor &reference) {
+  std::vector<double> found, wanted;
+  if (!parallel.read(tensor, found) || !serial.read(reference, wanted) ||
+      !judge(tensor, reference, found, wanted))
+    return false;
+  return check.doubt || compareCopies(tensor);
 }
 
 /// Why f64's x does not explain a doubt; "": it does, rounding can move it
@@ -314,6 +368,7 @@ bool Comparison::settle() {
 
 bool Comparison::run(int64_t number) {
   step = number;
+  infinite.clear();
   for (const KeptTensor &tensor : parallel.tensors) {
     const KeptTensor *reference = serial.find(tensor.role, tensor.name);
     if (!reference || isNoise(tensor))
@@ -370,7 +425,9 @@ bool tessera::compareRuns(const std::string &serialPath,
     return false;
   check.messages = parallel.messages;
   Comparison comparison(serial, parallel, options, check);
-  int64_t steps = options.doubt ? options.doubt->step + 1 : kSteps;
+  int64_t steps = options.doubt          ? options.doubt->step + 1
+                  : options.comparesMuon ? kSteps
+                                         : 1;
   for (int64_t step = 0;
        step < steps && !check.doubt && check.difference.empty(); ++step) {
     std::vector<int32_t> tokens =

@@ -21,6 +21,7 @@ struct NumericCheck {
   std::optional<Doubt> doubt;
   /// Trials before this one, and their elements, that f64 has decided.
   int64_t judgedTrials = 0, judgedElements = 0;
+  std::string note;     ///< What the table adds; it begins with ";".
   int64_t messages = 0; ///< Between stages, checked; 0: there are none.
 };
 
@@ -30,6 +31,11 @@ struct RunOptions {
   /// Compare up to the doubt of another precision and settle it: a difference
   /// where f64 has an input of it too far from the step.
   const Doubt *doubt = nullptr;
+  /// Muon makes unit steps of directions that rounding alone has given a
+  /// gradient: if not, one step is run, and what Muon makes is not compared.
+  bool comparesMuon = true;
+  /// What diagnostics call the program that is compared with the serial one.
+  const char *other = "parallel program";
 };
 
 /// How much more rounding a program of this size piles up than a shrunk one:

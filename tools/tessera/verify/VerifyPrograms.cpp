@@ -12,6 +12,8 @@
 #include "tessera/Pipelines/Pipeline.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -149,9 +151,10 @@ static int64_t smallBatch(const PlanOptions &plan) {
 
 /// Layers enough for every chunk of the pipeline (a layer is two segments, and
 /// what is before and after the layers is one each), and for those that
-/// options name.
+/// options name. Where the first layers are recomputed, one more may not be.
 static int64_t smallLayers(const PlanOptions &plan) {
-  int64_t least = 2;
+  constexpr int64_t usual = 2;
+  int64_t least = std::clamp(plan.memory.recomputeLayers + 1, usual, usual + 1);
   for (const LayerRange &range : plan.memory.layerRecompute.ranges)
     least = std::max(least, range.last + 1);
   for (const Layers &range : plan.strategies.replicatedLayers.ranges)
@@ -164,12 +167,16 @@ static int64_t smallLayers(const PlanOptions &plan) {
   return std::max(least, (chunks - 1) / 2);
 }
 
-/// Whether names of what is trained may say which layer they mean: then the
-/// others are needed, too.
-static bool namesLayers(const TrainingOptions &training) {
-  if (!training.frozen.empty())
+/// Whether names of what is trained or decays may say which layer they mean:
+/// then the others are needed, too.
+static bool namesLayers(const PlanOptions &plan) {
+  auto hasNumber = [](const NamePattern &pattern) {
+    return llvm::any_of(pattern.str(), [](char c) { return llvm::isDigit(c); });
+  };
+  if (!plan.training.frozen.empty() ||
+      llvm::any_of(plan.optimizer.noDecay, hasNumber))
     return true;
-  return llvm::any_of(training.lora.targets, [](StringRef target) {
+  return llvm::any_of(plan.training.lora.targets, [](StringRef target) {
     SmallVector<StringRef> parts;
     target.split(parts, '.');
     int64_t number;
@@ -190,9 +197,8 @@ static int64_t sequenceRanks(const PlanOptions &plan) {
 
 static ShrinkOptions shrinkOptions(const PlanOptions &plan) {
   ShrinkOptions shrink;
-  shrink.layers = namesLayers(plan.training)
-                      ? std::numeric_limits<int64_t>::max()
-                      : smallLayers(plan);
+  shrink.layers = namesLayers(plan) ? std::numeric_limits<int64_t>::max()
+                                    : smallLayers(plan);
   shrink.sequenceRanks = sequenceRanks(plan);
   shrink.tensorRanks = plan.mesh.sizeOf(MeshAxis::Tensor);
   shrink.headRanks = shrink.tensorRanks * plan.mesh.sizeOf(MeshAxis::Context);
@@ -233,8 +239,14 @@ static ImportOptions shrunkImport(const DriverOptions &options,
   return import;
 }
 
-/// What a check has otherwise than the program of full size.
-static void makeComparable(PlanOptions &plan, Precision precision) {
+/// What a check has otherwise than the program of full size, whose layers may
+/// be more than those of `module`.
+static void makeComparable(ModuleOp module, PlanOptions &plan,
+                           Precision precision) {
+  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
+  if (auto layers = model ? model.getAs<IntegerAttr>("layers") : nullptr)
+    plan.memory.recomputeLayers =
+        std::min(plan.memory.recomputeLayers, layers.getInt());
   if (precision == Precision::F64)
     plan.device.target = {};
   plan.precision = precision;
@@ -243,9 +255,14 @@ static void makeComparable(PlanOptions &plan, Precision precision) {
   plan.debugging.optimizeCode = precision != Precision::F64;
 }
 
+static void makeFormulas(PlanOptions &plan) {
+  plan.debugging.decomposeLayers = true;
+  plan.evaluation = false;
+}
+
 bool tessera::compileShrunk(const DriverOptions &options,
                             const ShrunkProgram &program,
-                            const std::string &path) {
+                            const std::string &path, Formulation *formulas) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
@@ -254,18 +271,24 @@ bool tessera::compileShrunk(const DriverOptions &options,
   if (failed(module))
     return false;
   PlanOptions plan = planOf(options, **module);
-  if (program.side == Side::Serial)
+  if (program.side != Side::Parallel) {
     makeSerial(plan);
-  if (program.side == Side::Serial)
     plan.device.target = {};
-  makeComparable(plan, program.precision);
+  }
+  if (program.side == Side::Formulas)
+    makeFormulas(plan);
+  makeComparable(**module, plan, program.precision);
   plan.debugging.keepValues = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
   // f32 or bf16 barely resolves, either sign. A large one keeps what is
   // compared proportional to the gradients; f64 has the real one.
   if (program.optimizer != Precision::F64)
     plan.optimizer.epsilon = kGradientScale;
-  return succeeded(compileToArtifact(**module, plan, path));
+  if (failed(compileToArtifact(**module, plan, path)))
+    return false;
+  if (formulas)
+    *formulas = formulationOf(**module);
+  return true;
 }
 
 /// A few requests at a time, and chunks of prompts that are shorter than these;
@@ -301,7 +324,7 @@ bool tessera::compileShrunkGeneration(const DriverOptions &options,
   if (failed(module))
     return false;
   PlanOptions plan = planOf(options, **module);
-  makeComparable(plan, precision);
+  makeComparable(**module, plan, precision);
   plan.generation = smallGeneration(plan);
   return succeeded(compileToArtifact(**module, plan, path));
 }
@@ -326,7 +349,7 @@ bool tessera::compileShrunkEncoding(const DriverOptions &options,
   if (failed(module))
     return false;
   PlanOptions plan = planOf(options, **module);
-  makeComparable(plan, precision);
+  makeComparable(**module, plan, precision);
   if (!forward.isEncoderAlone)
     plan.encoding.predictions =
         plan.encoding.predictions

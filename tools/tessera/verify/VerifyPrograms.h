@@ -31,8 +31,10 @@ bool chooseRecompute(DriverOptions &options);
 /// an error that has been printed.
 bool checkTypes(const DriverOptions &options, TypeCheck &check);
 
-/// The serial program runs on the CPU, in f64 the parallel one too.
-enum class Side { Serial, Parallel };
+/// The serial program runs on the CPU, in f64 the parallel one too. Formulas is
+/// the serial program with attention, norms and rotations as products, sums and
+/// maps.
+enum class Side { Serial, Parallel, Formulas };
 
 struct ShrunkProgram {
   Side side;
@@ -43,9 +45,10 @@ struct ShrunkProgram {
 
 /// Compiles a small model of the same make, every value kept. The batch is that
 /// of `options`' mesh on both sides. A program (.mlir) keeps its sizes: they
-/// stand in every op. False after an error that has been printed.
+/// stand in every op. `formulas` says what a program of formulas is. False
+/// after an error that has been printed.
 bool compileShrunk(const DriverOptions &options, const ShrunkProgram &program,
-                   const std::string &path);
+                   const std::string &path, Formulation *formulas = nullptr);
 
 /// Compiles the programs for generation of such a model, and its serial forward
 /// program with the same sizes. False after an error that has been printed.

@@ -33,6 +33,11 @@ void setTag(mlir::Operation *op, Tag tag);
 /// such a tag.
 mlir::Operation *findHiddenStates(mlir::Block &model);
 
+/// On an op that nn-decompose-layers made: a unit, or, of the op whose result
+/// replaces another op's, that op's name, `of`, and number of `results`. On the
+/// module: how many ops are `replaced`, and why others stay `whole`.
+inline constexpr llvm::StringLiteral kFormulaAttr = "nn.formula";
+
 /// Whether an op adds gradients of one value, as nn-differentiate does: an
 /// `nn.add` of backward whose terms have one shape and no coefficients. The
 /// order of the terms depends on which of them a pipeline stage has.

@@ -1,0 +1,40 @@
+//===- AttentionFormula.h - attention of products, sums, maps ---*- C++ -*-===//
+// All heads of all sequences at once: scores of every query and every key of
+// the batch, of which a mask leaves those of one sequence and one head.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_DISTRIBUTE_ATTENTIONFORMULA_H
+#define TESSERA_LIB_DISTRIBUTE_ATTENTIONFORMULA_H
+
+#include "lib/Distribute/Formulas.h"
+
+namespace tessera {
+
+class AttentionFormulas {
+public:
+  explicit AttentionFormulas(Formulas &formulas) : f(formulas) {}
+
+  /// Elements of the scores of an attention.
+  static int64_t scoresOf(nn::AttentionOp op);
+  /// The op's output, from its operands.
+  mlir::Value build(nn::AttentionOp op);
+
+private:
+  struct Shape;
+  mlir::Value visible(nn::AttentionOp op, const Shape &shape);
+  mlir::Value sameSegment(nn::AttentionOp op, const Shape &shape,
+                          mlir::Value seen);
+  mlir::Value probabilities(const Shape &shape, mlir::Value scores,
+                            mlir::Value seen);
+  mlir::Value biases(nn::AttentionOp op, const Shape &shape);
+  mlir::Value bucketsOf(nn::AttentionOp op, const Shape &shape);
+  mlir::Value kept(nn::AttentionOp op, const Shape &shape);
+
+  Formulas &f;
+  /// What queries see, by all that decides it.
+  std::map<std::vector<int64_t>, mlir::Value> masks;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_DISTRIBUTE_ATTENTIONFORMULA_H
