@@ -44,6 +44,10 @@ tsr_status tsr_data_open(const char *const *paths, size_t count,
 
 void tsr_data_destroy(tsr_data *data) { delete data; }
 
+const char *tsr_data_foreign(const void *head, size_t count) {
+  return head ? foreignKind({static_cast<const char *>(head), count}) : nullptr;
+}
+
 int64_t tsr_data_tokens(const tsr_data *data) { return data->content.tokens(); }
 
 int64_t tsr_data_sequences(const tsr_data *data) {

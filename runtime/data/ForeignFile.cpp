@@ -13,6 +13,7 @@ struct Foreign {
   const char *what, *remedy;
 };
 
+constexpr const char *gzip = "compressed by gzip";
 constexpr const char *decompress = "decompress it";
 constexpr const char *unpack = "unpack it";
 constexpr const char *tokenize =
@@ -29,6 +30,9 @@ constexpr Foreign foreigners[] = {
     {"ARROW1", 0, "an Arrow table", tokenize},
     {"\x89HDF\r\n\x1A\n", 0, "an HDF5 file", tokenize},
     {"%PDF-", 0, "a PDF document", tokenize},
+    {"version https://git-lfs.github.com/spec/", 0,
+     "a pointer of Git LFS, not the file that it stands for",
+     "fetch that with git lfs pull"},
     {"\x8A\xD8\x34\x01", 0, "a test of llm.c (questions and their answers)",
      "use one of its files of tokens"},
 };
@@ -56,17 +60,28 @@ static bool isArrowStream(std::string_view head, uint64_t size) {
          words[1] < size;
 }
 
+static const Foreign *findForeign(std::string_view head) {
+  for (const Foreign &kind : foreigners)
+    if (head.size() >= kind.offset &&
+        head.substr(kind.offset, kind.magic.size()) == kind.magic)
+      return &kind;
+  return nullptr;
+}
+
+const char *foreignKind(std::string_view head) {
+  const Foreign *kind = findForeign(head);
+  return kind ? kind->what : isGzip(head) ? gzip : nullptr;
+}
+
 void refuseForeign(const InputFile &file, std::string_view head) {
   auto refuse = [&](const char *what, const char *remedy) {
     fail(TSR_INVALID_ARGUMENT, "'", file.path(), "' is ", what,
          ", not a file of tokens; ", remedy);
   };
-  for (const Foreign &kind : foreigners)
-    if (head.size() >= kind.offset &&
-        head.substr(kind.offset, kind.magic.size()) == kind.magic)
-      refuse(kind.what, kind.remedy);
+  if (const Foreign *kind = findForeign(head))
+    refuse(kind->what, kind->remedy);
   if (isGzip(head))
-    refuse("compressed by gzip", decompress);
+    refuse(gzip, decompress);
   if (isArrowStream(head, file.size()))
     refuse("an Arrow stream", tokenize);
 }

@@ -47,7 +47,11 @@ TokenFormat readLlmc(const InputFile &file);
 bool isNumpy(std::string_view head);
 TokenFormat readNumpy(const InputFile &file);
 
-/// Archives, tables and the like.
+/// What a file is that begins so, if that tells that it is an archive, a table
+/// or the like; else null.
+const char *foreignKind(std::string_view head);
+
+/// Refuses archives, tables and the like.
 void refuseForeign(const InputFile &file, std::string_view head);
 
 } // namespace tessera

@@ -1,11 +1,13 @@
 //===- Tokenize.cpp - tessera tokenize ------------------------------------===//
 
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Options/Counted.h"
 #include "tessera/tokenizer.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/tokenize/Documents.h"
 #include "tools/tessera/tokenize/TokenOutput.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -34,7 +36,7 @@ public:
                       &Tokenizing::findEnd, &Tokenizing::encodeAll})
       if (std::string why = (this->*step)(); !why.empty())
         return why;
-    return tokens.write();
+    return tokens.finish();
   }
   void print() const;
 
@@ -43,7 +45,8 @@ private:
   std::string checkModel();
   std::string findEnd();
   std::string encodeAll();
-  std::string encode(const std::string &text);
+  Visit encode(const std::string &text);
+  void endDocument();
   int64_t vocabulary() const {
     return tsr_tokenizer_vocabulary_size(tokenizer.get());
   }
@@ -54,7 +57,11 @@ private:
   TokenOutput tokens;
   std::vector<int32_t> ids;
   int32_t end = -1; ///< Is added to each document; -1: none is.
-  int64_t bytes = 0;
+  /// Whether a separator would be a document of its own: at the beginning, and
+  /// after another one.
+  bool isBetween = true;
+  int64_t bytes = 0, repeated = 0;
+  LeftOut leftOut;
 };
 
 std::string Tokenizing::load() {
@@ -111,26 +118,38 @@ std::string Tokenizing::encodeAll() {
   if (std::string why = tokens.open(output, options.format, vocabulary());
       !why.empty())
     return why;
-  return visitDocuments(options,
-                        [&](const std::string &text) { return encode(text); });
+  return visitDocuments(
+      options, [&](const std::string &text) { return encode(text); }, leftOut);
 }
 
-std::string Tokenizing::encode(const std::string &text) {
+Visit Tokenizing::encode(const std::string &text) {
   const int32_t *first = nullptr;
   size_t count = 0;
   tsr_special special =
       options.addsSpecial ? TSR_WITH_SPECIAL : TSR_WITHOUT_SPECIAL;
   if (tsr_tokenizer_encode(tokenizer.get(), text.data(), text.size(), special,
                            &first, &count) != TSR_OK)
-    return tsr_last_error();
-  if (count == 0)
-    return "its " + std::to_string(text.size()) +
-           " bytes are no token to this tokenizer; leave it out";
+    return {tsr_last_error()};
   ids.assign(first, first + count);
-  if (end >= 0)
-    ids.push_back(end);
+  if (end >= 0 && count > 0)
+    endDocument();
+  if (ids.empty())
+    return {"", true};
   bytes += static_cast<int64_t>(text.size());
-  return tokens.addDocument(ids);
+  return {tokens.addDocument(ids)};
+}
+
+/// Ends the document once, also if its text holds separators, or the tokenizer
+/// adds them: no two of them follow each other, and none begins the data.
+void Tokenizing::endDocument() {
+  ids.push_back(end);
+  size_t given = ids.size();
+  llvm::erase_if(ids, [&](int32_t id) {
+    bool isRepeated = id == end && isBetween;
+    isBetween = id == end;
+    return isRepeated;
+  });
+  repeated += static_cast<int64_t>(given - ids.size());
 }
 
 void Tokenizing::print() const {
@@ -140,6 +159,11 @@ void Tokenizing::print() const {
                << vocabulary() << ") of " << tokens.documents()
                << (tokens.documents() == 1 ? " document" : " documents") << ", "
                << llvm::format("%.2f", ratio) << " bytes per token\n";
+  if (std::string left = leftOut.text(); !left.empty())
+    llvm::outs() << "left out: " << left << "; --strict refuses them\n";
+  if (repeated)
+    llvm::outs() << "left out: " << counted(repeated, "repeated separator")
+                 << "\n";
   if (std::string flags = tokens.readingFlags(); !flags.empty())
     llvm::outs() << "train on it with: --data " << tokens.path() << " " << flags
                  << "\n";

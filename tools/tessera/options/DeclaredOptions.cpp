@@ -572,8 +572,8 @@ void DeclaredOptions::addMerging(CLI::App *sub) {
 void DeclaredOptions::addTokenizing(CLI::App *sub) {
   TokenizeOptions &tokenize = options.tokenize;
   sub->add_option("text", tokenize.texts,
-                  "Files of text, or of a JSON object per line (.jsonl); -: "
-                  "standard input")
+                  "Files of text, or of JSON (.jsonl: an object per line; "
+                  ".json); -: standard input")
       ->required();
   beginGroup(sub, "Tokenizer", "--tokenizer path/to/model");
   sub->add_option("--tokenizer", tokenize.tokenizer,
@@ -605,10 +605,12 @@ void DeclaredOptions::addTokenizing(CLI::App *sub) {
 void DeclaredOptions::addDocuments(CLI::App *sub, TokenizeOptions &tokenize) {
   beginGroup(sub, "Documents", "--documents line --append-eod");
   sub->add_option("--documents", tokenize.documents,
-                  "What a document is: a file, a line, or the text of a JSON "
-                  "object per line; auto: jsonl by the name, else file")
-      ->check(oneOf({"auto", "file", "line", "jsonl"}))
-      ->type_name("auto|file|line|jsonl")
+                  "What a document is: a file, a line, the text of a JSON "
+                  "object per line (jsonl), or of each object of a JSON array "
+                  "or of objects that follow each other (json); auto: by the "
+                  "name, else file")
+      ->check(oneOf({"auto", "file", "line", "jsonl", "json"}))
+      ->type_name("auto|file|line|jsonl|json")
       ->capture_default_str();
   sub->add_option("--json-key", tokenize.jsonKey, "Where an object's text is")
       ->type_name("NAME")
@@ -618,6 +620,9 @@ void DeclaredOptions::addDocuments(CLI::App *sub, TokenizeOptions &tokenize) {
   sub->add_option("--eod-token", tokenize.endToken,
                   "End each document with this token instead")
       ->type_name("TOKEN");
+  sub->add_flag("--strict", tokenize.isStrict,
+                "Refuse empty texts and blank lines, which are else left out "
+                "and counted");
 }
 
 void DeclaredOptions::declareCommands() {

@@ -40,7 +40,8 @@ struct TokenizeOptions {
   std::string model;              ///< Whose vocabulary it must fit.
   std::string documents = "auto", jsonKey = "text", format = "auto";
   bool appendsEnd = false;
-  std::string endToken; ///< "": what the folder says.
+  bool isStrict = false; ///< Refuses texts and lines that are empty.
+  std::string endToken;  ///< "": what the folder says.
   bool addsSpecial = true;
 };
 

@@ -9,14 +9,29 @@
 
 namespace tessera {
 
-/// What is done with a document; returns what is wrong with it, or "".
-using DocumentVisitor =
-    llvm::function_ref<std::string(const std::string &text)>;
+/// What came of a document.
+struct Visit {
+  std::string wrong;    ///< What is wrong with it, or "".
+  bool isEmpty = false; ///< It has no token.
+};
 
-/// Visits the documents of all texts in order, one in memory at a time. Returns
-/// what is wrong, with the file and the line; "" if nothing is.
+using DocumentVisitor = llvm::function_ref<Visit(const std::string &text)>;
+
+/// What is in no document.
+struct LeftOut {
+  int64_t texts = 0; ///< Without a byte, or without a token.
+  int64_t lines = 0; ///< That are blank.
+
+  /// "2 empty texts, 1 blank line", or "".
+  std::string text() const;
+};
+
+/// Visits the documents of all texts in order, one in memory at a time. Texts
+/// and lines that are empty are left out and counted, or refused if the options
+/// are strict. Returns what is wrong, with the file and the line; "" if nothing
+/// is.
 std::string visitDocuments(const TokenizeOptions &options,
-                           DocumentVisitor visit);
+                           DocumentVisitor visit, LeftOut &leftOut);
 
 } // namespace tessera
 

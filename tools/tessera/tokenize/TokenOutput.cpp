@@ -3,22 +3,31 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tessera/tokenize/TokenOutput.h"
-#include "tessera/Target/OutputFile.h"
+#include "tessera/tessera.h"
 #include "llvm/Support/FileSystem.h"
-#include <cstring>
+#include <vector>
 
 using namespace tessera;
 using llvm::StringRef;
 
 static constexpr int64_t kNarrowIds = 1 << 16;
-static constexpr size_t kBlockBytes = 1 << 22;
+static constexpr size_t kLlmcHeader = 1024, kMegatronHeader = 34;
 
 template <class Integer> static void append(std::string &out, Integer value) {
   out.append(reinterpret_cast<const char *>(&value), sizeof value);
 }
 
+static std::string cannotWrite(const std::string &path, std::error_code error) {
+  return "cannot write '" + path + "': " + error.message();
+}
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
 std::string TokenOutput::open(const std::string &path, const std::string &name,
-                              int64_t vocabulary) {
+                              int64_t ids) {
+  vocabulary = ids;
   format = name == "llmc"       ? Format::Llmc
            : name == "megatron" ? Format::Megatron
                                 : Format::Raw;
@@ -31,47 +40,188 @@ std::string TokenOutput::open(const std::string &path, const std::string &name,
   file = path;
   if (format == Format::Megatron && !StringRef(path).ends_with(".bin"))
     file += ".bin"; // a prefix, as Megatron's --output-prefix
-  return checkNames();
+  isRegular =
+      !llvm::sys::fs::exists(file) || llvm::sys::fs::is_regular_file(file);
+  if (std::string why = checkNames(); !why.empty())
+    return why;
+  if (std::error_code error = content.open(file))
+    return cannotWrite(file, error);
+  if (format == Format::Megatron)
+    if (std::error_code error = index.open(indexPath()))
+      return cannotWrite(indexPath(), error);
+  // Headers are written last, in the place of these.
+  std::string header(format == Format::Llmc ? kLlmcHeader : 0, '\0');
+  (void)content.append(header);
+  (void)index.append(std::string(kMegatronHeader, '\0'));
+  return "";
 }
 
 std::string TokenOutput::indexPath() const {
   return StringRef(file).drop_back(4).str() + ".idx";
 }
 
-/// What would be misread because of how it is called.
+/// What would be misread because of how it is called, or cannot be written.
 std::string TokenOutput::checkNames() const {
-  bool isNew = !llvm::sys::fs::exists(file);
-  bool isRegular = isNew || llvm::sys::fs::is_regular_file(file);
-  if (format == Format::Megatron)
-    return isRegular ? ""
-                     : "--format megatron writes two files, but '" + file +
-                           "' is a device or a pipe; name a file";
+  bool isFolder = llvm::sys::fs::is_directory(file);
+  if (!isRegular && !isFolder && format == Format::Megatron)
+    return "--format megatron writes two files, but '" + file +
+           "' is a device or a pipe; name a file";
+  if (!isRegular && !isFolder && format == Format::Llmc)
+    return "--format llmc says first how many tokens follow, which is known "
+           "last, but '" +
+           file + "' is a device or a pipe; name a file";
   if (!isRegular)
     return "";
   if (format == Format::Raw && !StringRef(file).ends_with(".bin"))
     return "'" + file +
            "' is not named .bin, so that tessera train would take it for "
            "text; name it .bin, or use --format llmc";
-  if (StringRef(file).ends_with(".bin") && llvm::sys::fs::exists(indexPath()))
+  if (format != Format::Megatron && StringRef(file).ends_with(".bin") &&
+      llvm::sys::fs::exists(indexPath()))
     return "'" + indexPath() + "' would be taken for the index of '" + file +
            "'; remove it, name another file, or use --format megatron";
   return "";
 }
+
+//===----------------------------------------------------------------------===//
+// Documents
+//===----------------------------------------------------------------------===//
 
 std::string TokenOutput::addDocument(llvm::ArrayRef<int32_t> ids) {
   if (ids.size() > INT32_MAX)
     return "has " + std::to_string(ids.size()) +
            " tokens, a document has at most " + std::to_string(INT32_MAX) +
            "; cut it";
-  for (int32_t id : ids) {
-    if (blocks.empty() || blocks.back().size() + width > kBlockBytes) {
-      blocks.emplace_back();
-      blocks.back().reserve(kBlockBytes);
-    }
-    blocks.back().append(reinterpret_cast<const char *>(&id), width);
-  }
   total += static_cast<int64_t>(ids.size());
-  lengths.push_back(static_cast<int32_t>(ids.size()));
+  ++count;
+  if (format == Format::Llmc && total > INT32_MAX)
+    return "llm.c's files hold at most " + std::to_string(INT32_MAX) +
+           " tokens, these are more; write several files, or use --format "
+           "megatron";
+  block.clear();
+  for (int32_t id : ids)
+    block.append(reinterpret_cast<const char *>(&id), width);
+  if (std::error_code error = content.append(block))
+    return cannotWrite(file, error);
+  if (format != Format::Megatron)
+    return "";
+  block.clear();
+  append(block, static_cast<int32_t>(ids.size()));
+  std::error_code error = index.append(block);
+  return error ? cannotWrite(indexPath(), error) : "";
+}
+
+//===----------------------------------------------------------------------===//
+// Completing the files
+//===----------------------------------------------------------------------===//
+
+std::string TokenOutput::llmcHeader() const {
+  std::string header;
+  append<int32_t>(header, width == 2 ? 20240520 : 20240801);
+  append<int32_t>(header, width == 2 ? 1 : 7);
+  append<int32_t>(header, static_cast<int32_t>(total));
+  header.resize(kLlmcHeader);
+  return header;
+}
+
+std::string TokenOutput::megatronHeader() const {
+  std::string header("MMIDIDX\0\0", 9);
+  append<uint64_t>(header, 1);
+  append<uint8_t>(header, width == 2 ? 8 : 4);
+  append<uint64_t>(header, count);
+  append<uint64_t>(header, count + 1);
+  return header;
+}
+
+/// Behind the lengths, which are there already: where documents begin, and
+/// their numbers.
+std::error_code TokenOutput::writeIndex() {
+  constexpr int64_t most = 1 << 16; // documents at a time
+  int64_t begin = 0;
+  std::vector<int32_t> lengths;
+  for (int64_t first = 0; first < count; first += most) {
+    lengths.resize(std::min(most, count - first));
+    llvm::MutableArrayRef<char> bytes(reinterpret_cast<char *>(lengths.data()),
+                                      lengths.size() * sizeof(int32_t));
+    if (auto error = index.read(kMegatronHeader + 4 * first, bytes))
+      return error;
+    std::string begins;
+    for (int32_t length : lengths) {
+      append(begins, begin);
+      begin += int64_t(width) * length;
+    }
+    if (auto error = index.append(begins))
+      return error;
+  }
+  for (int64_t i = 0; i <= count; ++i) {
+    block.clear();
+    append(block, i);
+    if (auto error = index.append(block))
+      return error;
+  }
+  return index.overwrite(0, megatronHeader());
+}
+
+std::string TokenOutput::writeHeaders() {
+  if (format == Format::Llmc)
+    if (auto error = content.overwrite(0, llmcHeader()))
+      return cannotWrite(file, error);
+  if (format == Format::Megatron)
+    if (auto error = writeIndex())
+      return cannotWrite(indexPath(), error);
+  return "";
+}
+
+const char *TokenOutput::dataFormat() const {
+  return format == Format::Llmc ? "llmc" : width == 2 ? "uint16" : "uint32";
+}
+
+std::string TokenOutput::refusalOf(const std::string &path,
+                                   const char *dataFormat) const {
+  tsr_data_options options = {};
+  options.size = sizeof options;
+  options.format = dataFormat;
+  options.sequence = 1;
+  options.vocabulary = vocabulary;
+  const char *paths[] = {path.c_str()};
+  tsr_data *data = nullptr;
+  std::string why;
+  if (tsr_data_open(paths, 1, &options, &data) != TSR_OK)
+    why = tsr_last_error();
+  tsr_data_destroy(data);
+  return why;
+}
+
+/// Before the files are replaced: what train does not read is not left to it.
+std::string TokenOutput::checkTokens() {
+  constexpr int64_t fewest = 2; // a sequence of one token, and its label
+  if (total < fewest)
+    return "the texts have " + std::to_string(total) +
+           (total == 1 ? " token" : " tokens") + ", of which no sequence of " +
+           std::to_string(fewest) + " can be made; give more text";
+  if (!isRegular)
+    return "";
+  if (std::error_code error = content.flush())
+    return cannotWrite(file, error);
+  std::string why = refusalOf(content.temporaryPath(), dataFormat());
+  return why.empty() ? "" : "tessera train would refuse these tokens: " + why;
+}
+
+std::string TokenOutput::finish() {
+  if (std::string why = writeHeaders(); !why.empty())
+    return why;
+  if (std::string why = checkTokens(); !why.empty())
+    return why;
+  std::vector<StreamedOutput *> files = {&content};
+  // An index of other tokens would make others of them.
+  if (format == Format::Megatron)
+    files.push_back(&index);
+  auto [error, path] = StreamedOutput::commit(files);
+  if (error)
+    return cannotWrite(path, error);
+  // Ids may look like text, or like wider ones.
+  needsFormat =
+      isRegular && format == Format::Raw && !refusalOf(file, "auto").empty();
   return "";
 }
 
@@ -82,49 +232,7 @@ std::string TokenOutput::type() const {
 }
 
 std::string TokenOutput::readingFlags() const {
-  return format == Format::Raw && width == 4 ? "--data-format uint32" : "";
-}
-
-std::string TokenOutput::llmcHeader() const {
-  std::string header;
-  append<int32_t>(header, width == 2 ? 20240520 : 20240801);
-  append<int32_t>(header, width == 2 ? 1 : 7);
-  append<int32_t>(header, static_cast<int32_t>(total));
-  header.resize(1024);
-  return header;
-}
-
-std::string TokenOutput::megatronIndex() const {
-  std::string index("MMIDIDX\0\0", 9);
-  append<uint64_t>(index, 1);
-  append<uint8_t>(index, width == 2 ? 8 : 4);
-  append<uint64_t>(index, lengths.size());
-  append<uint64_t>(index, lengths.size() + 1);
-  for (int32_t length : lengths)
-    append(index, length);
-  int64_t begin = 0;
-  for (int32_t length : lengths) {
-    append(index, begin);
-    begin += int64_t(width) * length;
-  }
-  for (size_t i = 0; i <= lengths.size(); ++i)
-    append(index, static_cast<int64_t>(i));
-  return index;
-}
-
-std::string TokenOutput::write() {
-  if (format == Format::Llmc && total > INT32_MAX)
-    return "llm.c's files hold at most " + std::to_string(INT32_MAX) +
-           " tokens, these are " + std::to_string(total) +
-           "; write several files, or use --format megatron";
-  std::string header = format == Format::Llmc ? llmcHeader() : "", index;
-  std::vector<OutputFile> files = {{file, {header}}};
-  files[0].parts.append(blocks.begin(), blocks.end());
-  // An index of other tokens would make others of them.
-  if (format == Format::Megatron) {
-    index = megatronIndex();
-    files.push_back({indexPath(), {index}});
-  }
-  auto [error, path] = writeOutputs(files);
-  return error ? "cannot write '" + path + "': " + error.message() : "";
+  return needsFormat || (format == Format::Raw && width == 4)
+             ? std::string("--data-format ") + dataFormat()
+             : "";
 }

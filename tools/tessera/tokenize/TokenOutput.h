@@ -3,16 +3,16 @@
 #ifndef TESSERA_TOOLS_TESSERA_TOKENIZE_TOKENOUTPUT_H
 #define TESSERA_TOOLS_TESSERA_TOKENIZE_TOKENOUTPUT_H
 
+#include "tessera/Target/StreamedOutput.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace tessera {
 
-/// Documents of tokens, kept in memory as they will lie in the file: nothing is
-/// written before the last of them is known to be good.
+/// Documents of tokens, written as they come, beside the files that `finish`
+/// replaces: these are complete or as they were before.
 class TokenOutput {
 public:
   /// `format` as users name it, for ids below `vocabulary`. What is wrong, or
@@ -21,11 +21,11 @@ public:
                    int64_t vocabulary);
   /// Ids are below the vocabulary. What is wrong, or "".
   std::string addDocument(llvm::ArrayRef<int32_t> ids);
-  /// What is wrong, or "".
-  std::string write();
+  /// Checks that train reads what was written. What is wrong, or "".
+  std::string finish();
 
   int64_t tokens() const { return total; }
-  int64_t documents() const { return static_cast<int64_t>(lengths.size()); }
+  int64_t documents() const { return count; }
   /// "uint16", "uint32" or "int32".
   std::string type() const;
   const std::string &path() const { return file; }
@@ -36,16 +36,23 @@ private:
   enum class Format { Raw, Llmc, Megatron };
 
   std::string checkNames() const;
+  std::string checkTokens();
+  std::string writeHeaders();
+  std::error_code writeIndex();
   std::string indexPath() const;
   std::string llmcHeader() const;
-  std::string megatronIndex() const;
+  std::string megatronHeader() const;
+  /// What train says of a file that it does not read as `dataFormat`, or "".
+  std::string refusalOf(const std::string &path, const char *dataFormat) const;
+  const char *dataFormat() const;
 
   Format format = Format::Raw;
   std::string file;
   int width = 2; ///< Bytes of a token.
-  int64_t total = 0;
-  std::vector<std::string> blocks;
-  std::vector<int32_t> lengths;
+  int64_t vocabulary = 0, total = 0, count = 0;
+  bool isRegular = true, needsFormat = false;
+  StreamedOutput content, index;
+  std::string block; ///< Of one document's tokens.
 };
 
 } // namespace tessera
