@@ -204,6 +204,10 @@ int64_t tsr_session_skipped_steps(const tsr_session *session) {
   return session->content.skippedSteps();
 }
 
+int tsr_session_had_labels(const tsr_session *session) {
+  return session->content.hadLabels();
+}
+
 int64_t tsr_session_expert_rounds(const tsr_session *session) {
   return session->content.expertRounds();
 }

@@ -150,13 +150,13 @@ void MegatronIndex::checkSequences(const InputFile &tokens) {
 }
 
 int64_t MegatronIndex::begin(int64_t document) const {
-  if (document == last)
-    return total;
   auto sequence = integerAt<int64_t>(
       file, documentsAt() + 8 * static_cast<uint64_t>(document));
-  if (sequence < 0 || sequence >= sequences)
+  if (sequence < 0 || sequence > sequences)
     fail(TSR_CORRUPT, "'", path(), "' was changed while it is read: document ",
          document, " begins with sequence ", sequence, " of ", sequences);
+  if (sequence == sequences) // the end, and documents without sequences there
+    return total;
   return integerAt<int64_t>(file,
                             beginsAt() + 8 * static_cast<uint64_t>(sequence)) /
          tokenBytes;
@@ -171,25 +171,18 @@ int64_t MegatronIndex::nearest(int64_t token) const {
   return token - begin(low) <= begin(high) - token ? low : high;
 }
 
-/// Every sequence is of one document, and every document has a token.
+/// Every sequence is of one document. A document may have none, or have
+/// sequences without tokens, as Megatron writes them for empty texts.
 void MegatronIndex::checkDocuments() const {
   Column<int64_t> firsts(file, documentsAt(), last + 1);
-  Column<int64_t> begins(file, beginsAt(), sequences);
-  int64_t previous = 0, previousBegin = 0;
+  int64_t previous = 0;
   for (int64_t i = 0; i <= last; ++i) {
     int64_t first = firsts.at(i);
     if (first < previous || first > sequences || (i == 0 && first != 0))
       fail(TSR_CORRUPT, "'", path(), "' says that document ", i, " of ", last,
            " begins with sequence ", first, ", which is not between ", previous,
            " and ", i == 0 ? 0 : sequences, "; ", torn);
-    int64_t begin = first == sequences ? total : begins.at(first) / tokenBytes;
-    if (i > 0 && begin == previousBegin)
-      fail(TSR_INVALID_ARGUMENT, "'", path(), "' says that document ", i - 1,
-           " of ", last, " is empty: 0 tokens in ", first - previous,
-           " sequences; leave out texts without tokens and write the data "
-           "again");
     previous = first;
-    previousBegin = begin;
   }
   if (last < 0 || previous != sequences)
     fail(TSR_CORRUPT, "'", path(), "' says that its documents have ", previous,

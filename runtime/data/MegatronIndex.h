@@ -20,7 +20,7 @@ public:
 
   /// `path` must be the index of the file `tokens`. TSR_NOT_FOUND, TSR_IO;
   /// TSR_CORRUPT: it is torn, or of another file; TSR_INVALID_ARGUMENT: it is
-  /// of numbers that are no tokens, or a document is empty.
+  /// of numbers that are no tokens.
   MegatronIndex(const std::string &path, const InputFile &tokens);
 
   const std::string &path() const { return file.path(); }

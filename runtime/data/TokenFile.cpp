@@ -2,9 +2,14 @@
 
 #include "runtime/data/TokenSample.h"
 #include "runtime/support/Status.h"
+#include "runtime/support/ThreadTeam.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <mutex>
+#include <sys/stat.h>
+#include <thread>
 #include <vector>
 
 namespace tessera {
@@ -12,16 +17,150 @@ namespace tessera {
 TokenFile::TokenFile(const std::string &path, const std::string &asked,
                      int64_t vocabulary)
     : file(findTokens(path, asked)),
-      format(findFormat(file, asked, vocabulary)), vocabulary(vocabulary),
-      hashOfSample(checkSample()) {}
+      format(findFormat(file, asked, vocabulary)), vocabulary(vocabulary) {
+  checkTokens();
+  hashOfSample = hashSample();
+}
 
-uint64_t TokenFile::checkSample() const {
+uint64_t TokenFile::hashSample() const {
   int64_t checked = std::min(count(), sampleBytes / width());
   std::vector<int32_t> tokens(2 * checked);
   read(0, checked, tokens.data());
   read(count() - checked, checked, tokens.data() + checked);
   return hashBytes(tokens.data(), tokens.size() * sizeof(int32_t));
 }
+
+/// What tokens are below; negative ones are not.
+static uint64_t limitOf(int64_t vocabulary) {
+  return static_cast<uint64_t>(std::min(vocabulary, int64_t(INT32_MAX) + 1));
+}
+
+//===----------------------------------------------------------------------===//
+// Checking all tokens
+//===----------------------------------------------------------------------===//
+
+/// The largest, where a negative one is larger than all others. The loop has no
+/// branch, so that it becomes one over vectors.
+template <class Integer>
+static uint64_t largestOf(const char *bytes, int64_t count) {
+  Integer largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Integer value;
+    std::memcpy(&value, bytes + i * static_cast<int64_t>(sizeof value),
+                sizeof value);
+    largest = std::max(largest, value);
+  }
+  return largest;
+}
+
+/// In the file's own width, in which the sign of a negative token is the first
+/// bit of a large one.
+bool TokenFile::areLegal(int64_t position, int64_t count,
+                         std::vector<char> &bytes) const {
+  bytes.resize(static_cast<size_t>(count * width()));
+  file.read(format.skipped + position * width(), bytes.data(), bytes.size());
+  uint64_t largest = width() == 1   ? largestOf<uint8_t>(bytes.data(), count)
+                     : width() == 2 ? largestOf<uint16_t>(bytes.data(), count)
+                     : width() == 4 ? largestOf<uint32_t>(bytes.data(), count)
+                                    : largestOf<uint64_t>(bytes.data(), count);
+  uint64_t limit = limitOf(vocabulary);
+  if (format.isSigned)
+    limit = std::min(limit, uint64_t(1) << (8 * width() - 1));
+  return largest < limit;
+}
+
+namespace {
+/// A file as it was when all of its tokens were legal.
+struct Checked {
+  dev_t device;
+  ino_t file;
+  off_t bytes;
+  int64_t seconds, nanoseconds, vocabulary, width;
+
+  bool operator==(const Checked &other) const {
+    return device == other.device && file == other.file &&
+           bytes == other.bytes && seconds == other.seconds &&
+           nanoseconds == other.nanoseconds && vocabulary == other.vocabulary &&
+           width == other.width;
+  }
+};
+
+/// Long files are opened once before a model is compiled, and once after.
+class CheckedFiles {
+public:
+  bool has(const Checked &file) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return std::find(files.begin(), files.end(), file) != files.end();
+  }
+  void add(const Checked &file) {
+    std::lock_guard<std::mutex> lock(mutex);
+    files.push_back(file);
+  }
+
+private:
+  std::mutex mutex;
+  std::vector<Checked> files;
+};
+} // namespace
+
+void TokenFile::checkTokens() const {
+  constexpr off_t longBytes = 64 << 20;
+  static CheckedFiles checkedFiles;
+  struct stat info = {};
+  bool isLong = stat(path().c_str(), &info) == 0 && info.st_size >= longBytes;
+  Checked own = {info.st_dev,
+                 info.st_ino,
+                 info.st_size,
+                 info.st_mtim.tv_sec,
+                 info.st_mtim.tv_nsec,
+                 vocabulary,
+                 format.isSigned ? -width() : width()};
+  if (isLong && checkedFiles.has(own))
+    return;
+  checkAllTokens();
+  if (isLong)
+    checkedFiles.add(own);
+}
+
+void TokenFile::checkAllTokens() const {
+  bool isAnyLegal = !format.isSigned && width() <= 2 &&
+                    limitOf(vocabulary) >= uint64_t(1) << (8 * width());
+  if (isAnyLegal)
+    return;
+  constexpr int64_t tokens = 1 << 18; // of a block
+  int64_t blocks = (count() + tokens - 1) / tokens;
+  std::atomic<int64_t> next = 0, bad = INT64_MAX;
+  // Blocks are taken in order: all before a bad one are looked at.
+  auto body = [&] {
+    std::vector<char> bytes;
+    for (int64_t i; bad == INT64_MAX && (i = next++) < blocks;) {
+      int64_t first = i * tokens;
+      if (areLegal(first, std::min(tokens, count() - first), bytes))
+        continue;
+      int64_t least = bad;
+      while (i < least && !bad.compare_exchange_weak(least, i))
+        ;
+    }
+  };
+  auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
+  ThreadTeam team; // of its own, which ends here
+  team.run(
+      static_cast<int>(std::max<int64_t>(1, std::min(cores, blocks / 16))),
+      [](const void *context, int) {
+        (*static_cast<const decltype(body) *>(context))();
+      },
+      &body);
+  if (bad == INT64_MAX)
+    return;
+  int64_t first = bad * tokens, length = std::min(tokens, count() - first);
+  std::vector<int32_t> found(static_cast<size_t>(length));
+  read(first, length, found.data()); // names the token
+  fail(TSR_IO, "'", path(), "' was changed while it is read");
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
 
 /// Whether all are below `limit`, which is at most 2^31; negative ones are not.
 /// The loop has no branch, so that it becomes one over vectors.
@@ -62,8 +201,7 @@ void TokenFile::read(int64_t position, int64_t count, int32_t *out) const {
   constexpr int64_t most = 2048; // at a time, in memory that costs nothing
   char bytes[most * sizeof(int64_t)];
   Widen widen = widenOf(format);
-  auto limit =
-      static_cast<uint64_t>(std::min(vocabulary, int64_t(INT32_MAX) + 1));
+  const uint64_t limit = limitOf(vocabulary);
   for (int64_t done = 0; done < count; done += most) {
     int64_t length = std::min(count - done, most), first = position + done;
     file.read(format.skipped + first * width(), bytes, length * width());

@@ -4,12 +4,15 @@
 
 #include "runtime/data/TokenFormat.h"
 
+#include <vector>
+
 namespace tessera {
 
 class TokenFile {
 public:
-  /// Checks the first and the last tokens, too. TSR_NOT_FOUND, TSR_IO,
-  /// TSR_CORRUPT, TSR_INVALID_ARGUMENT.
+  /// Reads the whole file once: TSR_INVALID_ARGUMENT names the first token
+  /// outside of the vocabulary, which no step then meets. TSR_NOT_FOUND,
+  /// TSR_IO, TSR_CORRUPT.
   TokenFile(const std::string &path, const std::string &format,
             int64_t vocabulary);
 
@@ -22,12 +25,16 @@ public:
   int64_t width() const { return format.width; }
   /// Of the first and the last tokens, whatever their width in the file.
   uint64_t sampleHash() const { return hashOfSample; }
-  /// Tokens [position, position + count). TSR_INVALID_ARGUMENT names the first
-  /// that is outside of the vocabulary.
+  /// Tokens [position, position + count). TSR_INVALID_ARGUMENT: the file was
+  /// changed, and one is outside of the vocabulary now.
   void read(int64_t position, int64_t count, int32_t *out) const;
 
 private:
-  uint64_t checkSample() const;
+  uint64_t hashSample() const;
+  void checkTokens() const;
+  void checkAllTokens() const;
+  bool areLegal(int64_t position, int64_t count,
+                std::vector<char> &bytes) const;
   int64_t decode(const char *bytes) const;
   void refuseAmong(const char *bytes, int64_t first, int64_t count) const;
   [[noreturn]] void refuse(int64_t position, int64_t token) const;
@@ -35,7 +42,7 @@ private:
   InputFile file;
   TokenFormat format;
   int64_t vocabulary;
-  uint64_t hashOfSample;
+  uint64_t hashOfSample = 0;
 };
 
 } // namespace tessera

@@ -32,20 +32,15 @@ static Tokens shared(std::vector<int32_t> values) {
   };
 }
 
-/// A separator ends the document that it is in.
+/// A separator ends the document that it is in. One that follows another is a
+/// document of its own, as in Megatron-LM.
 static Tokens documentsOf(const Model &model, const Tokens &ids) {
   Rows rows(model, model.sequence, ids);
   const auto separator = static_cast<int32_t>(*model.separator);
   for (int64_t r = 0; r < rows.count(); ++r) {
     int32_t *row = rows.row(r), document = 0;
-    bool endsHere = false, endedBefore = false;
-    for (int64_t c = 0; c < rows.length; ++c, endedBefore = endsHere) {
-      endsHere = row[c] == separator;
-      if (endsHere && endedBefore)
-        fail(TSR_INVALID_ARGUMENT, "sequence ", r,
-             " has an empty document: tokens ", c - 1, " and ", c,
-             " are both the separator ", separator,
-             "; leave empty documents out of the data");
+    for (int64_t c = 0; c < rows.length; ++c) {
+      bool endsHere = row[c] == separator;
       row[c] = document;
       document += endsHere;
     }
@@ -53,21 +48,11 @@ static Tokens documentsOf(const Model &model, const Tokens &ids) {
   return shared(std::move(rows.values));
 }
 
-/// A query sees nothing of such a sequence, and nobody sees it.
-static void checkSomeSeen(Rows &rows, const char *what) {
-  for (int64_t r = 0; r < rows.count(); ++r)
-    if (std::all_of(rows.row(r), rows.row(r) + rows.length,
-                    [](int32_t segment) { return segment < 0; }))
-      fail(TSR_INVALID_ARGUMENT, "sequence ", r, " of ", what,
-           " is padding alone, so the mask hides everything; leave the "
-           "sequence out, or give it at least one token");
-}
-
+/// Of a sequence of padding alone, attention is 0 and no label counts.
 static Tokens tokensOf(const Model &model, const Tokens &ids) {
   Rows rows(model, model.sequence, ids);
   for (int32_t &token : rows.values)
     token = token == *model.padding ? paddingSegment : 0;
-  checkSomeSeen(rows, "ids");
   return shared(std::move(rows.values));
 }
 
@@ -122,7 +107,6 @@ static Tokens checked(const Model &model, int64_t length,
       fail(TSR_INVALID_ARGUMENT, "segment ", segments[i], " at position ",
            i % length, " of sequence ", i / length, " of ", what,
            " is below -1, which is padding");
-  checkSomeSeen(rows, what);
   return shared(std::move(rows.values));
 }
 

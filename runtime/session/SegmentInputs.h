@@ -11,8 +11,7 @@ namespace tessera {
 
 /// Gives `inputs`, whose ids and labels are there, the segments that they lack,
 /// if the model has any: of documents, which end with the separator, or of what
-/// is not padding. `ids` are those before any is hidden. TSR_INVALID_ARGUMENT
-/// names an empty document, or a sequence of padding alone.
+/// is not padding. `ids` are those before any is hidden.
 void addSegments(const Model &model, const Tokens &ids, StepInputs *inputs);
 
 /// The same, of a batch that may have segments of its own, at least -1.

@@ -397,6 +397,7 @@ tsr_step_result Session::stepOn(const StepInputs &inputs) {
   result.lr = schedule.at(position.step);
   result.step = position.step++;
   position.sequences += metadata().model.batch;
+  labelsCounted = inputs.hasLabels;
   // The program's own decision, the same bits on every rank.
   position.skippedSteps += readScalar("applied") == 0;
   if (!tracePath.empty())
@@ -421,10 +422,10 @@ void Session::checkReady() const {
 StepInputs Session::inputsFor(const int32_t *tokens, size_t count) const {
   checkReady();
   checkTokens(tokens, count);
-  StepInputs inputs = inputsOf(metadata().model, tokens, seed(), nextStep());
   const Model &model = metadata().model;
-  if (model.decoder || model.hasSegments())
-    checkLabels(inputs.labels);
+  StepInputs inputs = inputsOf(model, tokens, seed(), nextStep());
+  // No place in data may end a run: such a step is skipped.
+  inputs.hasLabels = !model.ignoresLabels() || anyCounts(model, inputs.labels);
   return inputs;
 }
 

@@ -101,6 +101,8 @@ public:
   int64_t skippedSteps() const { return position.skippedSteps; }
   /// Of the data, that steps have read; the next step reads those after them.
   int64_t sequences() const { return position.sequences; }
+  /// Whether a label of the last step counted: without any it was skipped.
+  bool hadLabels() const { return labelsCounted; }
   int64_t expertRounds() const;
   /// What runs rank 0, for people; steps may have shown more of the device.
   const std::string &deviceText() const;
@@ -184,7 +186,7 @@ private:
   int64_t changeCount = 0;                ///< Of `changes`.
   std::function<int64_t()> countRequests; ///< Null: nobody runs any.
   int64_t shardBytes;                     ///< 0: no limit
-  bool ready = false;
+  bool ready = false, labelsCounted = true;
   mutable std::string deviceDescription; ///< the last that was asked for
   std::string noteText;
   std::string tracePath; ///< empty: no trace is wanted

@@ -78,20 +78,6 @@ static StepInputs pairsOf(const Model &model, const int32_t *tokens) {
   return inputs;
 }
 
-/// Tokens of each sequence, up to its last one that is no padding.
-static std::vector<int64_t> lengthsOf(const Model &model,
-                                      const int32_t *tokens) {
-  std::vector<int64_t> lengths;
-  for (int64_t row = 0; model.padding && row < model.batch; ++row) {
-    const int32_t *first = tokens + row * model.columns();
-    int64_t length = model.sequence;
-    while (length > 1 && first[length - 1] == *model.padding)
-      --length;
-    lengths.push_back(length);
-  }
-  return lengths;
-}
-
 static StepInputs causalOf(const Model &model, const int32_t *tokens) {
   StepInputs inputs;
   inputs.ids = windowOf(tokens, model.sequence + 1, model.sequence, 0);
@@ -130,8 +116,7 @@ StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
     return pairsOf(model, tokens);
   if (!model.maskToken)
     return causalOf(model, tokens);
-  auto mask =
-      std::make_shared<TokenMask>(model, seed, step, lengthsOf(model, tokens));
+  auto mask = std::make_shared<TokenMask>(model, seed, step, tokens);
   return maskedOf(model, tokens,
                   [=](int64_t index) { return MaskPlace(mask.get(), index); });
 }
@@ -145,8 +130,7 @@ static StepInputs maskedEvaluationOf(const Model &model, const int32_t *tokens,
   one.batch = 1;
   auto masks = std::make_shared<std::vector<TokenMask>>();
   for (int64_t row = 0; row < model.batch; ++row)
-    masks->emplace_back(one, seed, first + row,
-                        lengthsOf(one, tokens + row * model.columns()));
+    masks->emplace_back(one, seed, first + row, tokens + row * model.columns());
   return maskedOf(model, tokens, [=, length = model.sequence](int64_t index) {
     return MaskPlace(&(*masks)[static_cast<size_t>(index / length)],
                      index % length);
@@ -179,6 +163,20 @@ StepInputs inputsOf(const Model &model, const tsr_batch &batch) {
     inputs.decoderIds = shiftedRight(*model.decoder, inputs.labels);
   addSegments(model, batch, &inputs);
   return inputs;
+}
+
+bool anyCounts(const Model &model, const Tokens &labels) {
+  constexpr int64_t most = 256;
+  int32_t part[most];
+  int64_t count = model.batch * model.labels();
+  for (int64_t first = 0; first < count; first += most) {
+    int64_t length = std::min(most, count - first);
+    labels(first, length, part);
+    if (std::any_of(part, part + length,
+                    [](int32_t label) { return label >= 0; }))
+      return true;
+  }
+  return false;
 }
 
 // Without a branch in the loop, which the compiler so does in vectors. A

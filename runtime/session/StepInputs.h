@@ -12,6 +12,7 @@ namespace tessera {
 struct StepInputs {
   Tokens ids, labels, tokenTypes, decoderIds; ///< empty: the model has none
   Tokens segments, decoderSegments; ///< empty: attention has no such mask
+  bool hasLabels = true;            ///< That count.
 };
 
 /// Of [batch, Model::columns()] tokens, which must outlive the result. A causal
@@ -28,6 +29,10 @@ StepInputs evaluationInputsOf(const Model &model, const int32_t *tokens,
 
 /// Of inputs that the caller gives one by one; they must outlive the result.
 StepInputs inputsOf(const Model &model, const tsr_batch &batch);
+
+/// Whether a label of [batch, Model::labels()] counts. Reads no more of them
+/// than it must.
+bool anyCounts(const Model &model, const Tokens &labels);
 
 /// Whether all are in [0, limit).
 bool areWithin(const int32_t *values, int64_t count, int64_t limit);

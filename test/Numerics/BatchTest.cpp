@@ -5,6 +5,7 @@
 
 #include "test/Numerics/Model.h"
 #include "test/Numerics/Trainer.h"
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace tessera::test;
@@ -139,17 +140,45 @@ TEST_F(BatchTest, EncoderDecoderStepOnItsOwnTokens) {
   EXPECT_EQ(one.step(tokens).loss, result.loss);
 }
 
-TEST_F(BatchTest, OnlyPaddingIsNoTarget) {
-  Trainer trainer(compile("t5"));
+/// Data may have such a batch anywhere: the step is skipped without a trace.
+TEST_F(BatchTest, ABatchWithoutLabelsIsSkipped) {
+  for (const char *mesh : {"dp=2", "tp=2"}) {
+    Build build;
+    build.mesh = mesh;
+    std::string path = compile("t5", build);
+    Trainer one(path), other(path);
+    one.setSchedule(1e-2, 1e-2, 10);
+    other.setSchedule(1e-2, 1e-2, 10);
+    EXPECT_EQ(tsr_session_had_labels(one.get()), 1);
+    tsr_step_result result = one.step(Tokens(2 * kTokens, 0));
+    EXPECT_TRUE(std::isnan(result.loss));
+    EXPECT_EQ(result.step, 0);
+    EXPECT_EQ(tsr_session_had_labels(one.get()), 0);
+    EXPECT_EQ(tsr_session_skipped_steps(one.get()), 1);
+    for (uint32_t number : {1, 2}) {
+      Tokens tokens = one.randomTokens(number);
+      double loss = one.step(tokens).loss;
+      EXPECT_TRUE(std::isfinite(loss));
+      EXPECT_EQ(loss, other.step(tokens).loss);
+    }
+    EXPECT_EQ(tsr_session_had_labels(one.get()), 1);
+    EXPECT_EQ(tsr_session_skipped_steps(one.get()), 1);
+  }
+}
+
+TEST_F(BatchTest, AnEvaluationMayHaveNoLabels) {
+  Build build;
+  build.evaluation = true;
+  Trainer trainer(compile("t5", build));
   Tokens tokens(2 * kTokens, 0);
-  tsr_step_result result;
-  EXPECT_EQ(
-      tsr_session_step(trainer.get(), tokens.data(), tokens.size(), &result),
-      TSR_INVALID_ARGUMENT);
-  EXPECT_STREQ(tsr_last_error(),
-               "no label of the batch counts, so there is no loss: all are "
-               "padding or negative, which is ignored; leave the batch out, or "
-               "give at least one label that is a token");
+  tsr_evaluation found;
+  ASSERT_EQ(tsr_session_evaluate(trainer.get(), tokens.data(), tokens.size(), 0,
+                                 &found),
+            TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(found.labels, 0);
+  EXPECT_EQ(found.correct, 0);
+  EXPECT_TRUE(std::isnan(found.loss));
 }
 
 TEST_F(BatchTest, OutOfRange) {

@@ -223,6 +223,10 @@ int tessera::runEvaluate(const DriverOptions &given) {
   Measurement result;
   if (!data.measure(session.get(), result))
     return 1;
+  if (result.labels == 0)
+    return printError("no label of the data of the evaluation counts, so "
+                      "there is no loss: its tokens are padding, special "
+                      "tokens or separators alone; use other data");
   print(options, result, data);
   return 0;
 }

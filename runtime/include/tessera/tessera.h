@@ -231,9 +231,11 @@ tsr_status tsr_session_set_schedule(tsr_session *session,
 /* One optimizer step. `tokens` is [batch, sequence + 1] in C order, for the
  * whole global batch: inputs are columns 0..sequence-1, labels 1..sequence. A
  * masked language model gets columns 0..sequence-1, of which it hides some, by
- * seed, step and place, and predicts them; its token types are all 0. An
- * encoder-decoder model gets [batch, sequence + target]: a source and its
- * target, whose padding tokens are ignored as labels.
+ * seed, step and place, and predicts them, but never special tokens of its
+ * tokenizer, nor padding; its token types are all 0. An encoder-decoder model
+ * gets [batch, sequence + target]: a source and its target, whose padding
+ * tokens are ignored as labels. A batch in which no label counts is a skipped
+ * step (tsr_session_had_labels), whose loss and norm are NaN.
  * TSR_INVALID_ARGUMENT names the first token id outside the vocabulary. */
 tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
                             size_t count, tsr_step_result *out_result);
@@ -303,6 +305,10 @@ int64_t tsr_session_sequences(const tsr_session *session);
  * their bits. Such a step succeeds, takes its batch and its learning rate, and
  * its result says what loss and norm were. */
 int64_t tsr_session_skipped_steps(const tsr_session *session);
+/* Whether a label counted in the last step: 1, also before the first step, or
+ * 0: the tokens of its batch that labels could be are all padding, special or
+ * separators, so that there was nothing to learn, and it was skipped. */
+int tsr_session_had_labels(const tsr_session *session);
 /* The most rounds that the experts of a layer took in the last step, on a rank
  * of this process: 1 where all rows fitted into the buffers. 0: these have room
  * for all that a router can send, or there was no step. */
@@ -661,13 +667,20 @@ typedef struct tsr_data_options {
  * table does, or with a header that says otherwise: those "text" alone takes.
  * TSR_NOT_FOUND; TSR_IO; TSR_CORRUPT (bad header, odd length, an
  * index that does not fit its tokens);
- * TSR_INVALID_ARGUMENT (another kind of file; no token; an empty document; an
- * id outside of the vocabulary in the first or last 64 KiB of a file; a stream,
- * or a part of one that is split, shorter than one sequence; weights or a
- * fraction that are none, a weight below 1 / 65536 of the sum). */
+ * TSR_INVALID_ARGUMENT (another kind of file; no token; the first id of a file
+ * outside of the vocabulary: files are read once, by all cores, unless any id
+ * of their type is legal; a stream, or a part of one that is split, shorter
+ * than one sequence; weights or a fraction that are none, a weight below
+ * 1 / 65536 of the sum). */
 tsr_status tsr_data_open(const char *const *paths, size_t count,
                          const tsr_data_options *options, tsr_data **out_data);
 void tsr_data_destroy(tsr_data *data);
+/* What a file is that begins with the `count` bytes `head`, if it is an
+ * archive, a table or the like, which hold neither text nor tokens as they are:
+ * "compressed by gzip", "a Parquet table"; else NULL. tsr_data_open refuses
+ * such files. Of text, the first bytes may be those of one by chance: ask where
+ * a file is not text. */
+const char *tsr_data_foreign(const void *head, size_t count);
 /* Tokens in all files together, of the part that is read. This holds for what
  * follows, too. */
 int64_t tsr_data_tokens(const tsr_data *data);
@@ -685,7 +698,8 @@ int64_t tsr_data_token_bytes(const tsr_data *data);
  * does. They are counted over these files in order. */
 int64_t tsr_data_documents(const tsr_data *data);
 /* Where a document begins in all files, joined in order, and how many tokens it
- * has. TSR_INVALID_ARGUMENT: there are not so many; TSR_IO. */
+ * has: none of an empty one. TSR_INVALID_ARGUMENT: there are not so many;
+ * TSR_IO. */
 tsr_status tsr_data_document(const tsr_data *data, int64_t document,
                              int64_t *out_first, int64_t *out_tokens);
 /* The global batch of a step, [batch, sequence + 1], where the token after a

@@ -185,6 +185,7 @@ public:
   std::int64_t seed() const { return tsr_session_seed(get()); }
   std::int64_t sequences() const { return tsr_session_sequences(get()); }
   std::int64_t skippedSteps() const { return tsr_session_skipped_steps(get()); }
+  bool hadLabels() const { return tsr_session_had_labels(get()) != 0; }
   std::int64_t expertRounds() const { return tsr_session_expert_rounds(get()); }
 
   /// A global tensor of `count` elements, widened to f64.

@@ -181,22 +181,96 @@ TEST(Data, AFileThatIsCutWhileItIsReadIsNamed) {
 
 TEST(Data, AFailedBatchLeavesTheTokensAlone) {
   TemporaryDirectory directory;
-  std::string bytes = tokenBytes(0, 40000);
-  std::string low(bytes.size(), '\0');
-  low.replace(80000, 40000, bytes, 0, 40000); // beyond what is checked at first
-  writeFile(directory / "a.bin", low + std::string(80000, '\0'));
+  writeFile(directory / "a.bin", tokenBytes(0, 400));
   Stream stream;
-  ASSERT_EQ(stream.open({directory / "a.bin"}, options(79999, 7)), TSR_OK)
+  ASSERT_EQ(stream.open({directory / "a.bin"}, options(9, 400)), TSR_OK)
       << tsr_last_error();
-  std::vector<int32_t> tokens(80000, -5);
+  writeFile(directory / "a.bin", tokenBytes(400, 800)); // while it is read
+  std::vector<int32_t> tokens(10, -5);
   EXPECT_EQ(tsr_data_batch(stream.data, 0, 1, tokens.data()),
             TSR_INVALID_ARGUMENT);
-  EXPECT_CONTAINS(tsr_last_error(), "token 7 at position 40007 of '");
+  EXPECT_CONTAINS(tsr_last_error(), "is outside of the vocabulary of 400");
   EXPECT_EQ(tokens[0], -5);
   EXPECT_EQ(tsr_data_batch(stream.data, -1, 1, tokens.data()),
             TSR_INVALID_ARGUMENT);
   EXPECT_EQ(tsr_data_batch(stream.data, 0, 0, tokens.data()),
             TSR_INVALID_ARGUMENT);
+}
+
+/// A file of `count` tokens of a type, all 5 but those at `bad`.
+template <class Integer>
+std::string mostlyLegal(int64_t count, std::vector<int64_t> bad,
+                        Integer value) {
+  std::vector<Integer> tokens(count, 5);
+  for (int64_t at : bad)
+    tokens[at] = value;
+  return std::string(reinterpret_cast<const char *>(tokens.data()),
+                     tokens.size() * sizeof(Integer));
+}
+
+/// No step may meet an id that is none: the first one is named, wherever it is,
+/// however many threads look for it.
+TEST(Data, EveryTokenIsCheckedAtTheStart) {
+  TemporaryDirectory directory;
+  constexpr int64_t count = (13 << 20) + 77;
+  auto refusal = [&](const std::string &bytes, const char *format) {
+    writeFile(directory / "a.bin", bytes);
+    Stream stream;
+    EXPECT_EQ(stream.open({directory / "a.bin"}, options(8, 10, format)),
+              TSR_INVALID_ARGUMENT);
+    return std::string(tsr_last_error());
+  };
+  EXPECT_CONTAINS(
+      refusal(mostlyLegal<uint16_t>(count, {9000001, 12000000}, 10), "uint16"),
+      "token 10 at position 9000001 of '");
+  EXPECT_CONTAINS(
+      refusal(mostlyLegal<uint32_t>(count, {9000001, count - 1}, UINT32_MAX),
+              "uint32"),
+      "token 4294967295 at position 9000001 of '");
+  EXPECT_CONTAINS(
+      refusal(mostlyLegal<uint8_t>(count, {count - 70}, 200), "text"),
+      "token 200 at position " + std::to_string(count - 70));
+}
+
+/// The types of Megatron that have a sign, of which each has its own largest.
+TEST(Data, EveryTokenOfMegatronIsCheckedAtTheStart) {
+  TemporaryDirectory directory;
+  constexpr int64_t count = (5 << 20) + 3;
+  auto refusal = [&](uint8_t type, int64_t width, const std::string &bytes,
+                     int64_t vocabulary) {
+    std::string index("MMIDIDX\0\0", 9);
+    auto append = [&](auto value) {
+      index.append(reinterpret_cast<const char *>(&value), sizeof value);
+    };
+    append(uint64_t(1));
+    append(type);
+    append(uint64_t(1));
+    append(uint64_t(2));
+    append(int32_t(count));
+    append(int64_t(0));
+    append(int64_t(0));
+    append(int64_t(1));
+    EXPECT_EQ(bytes.size(), size_t(count * width));
+    writeFile(directory / "a.bin", bytes);
+    writeFile(directory / "a.idx", index);
+    Stream stream;
+    return stream.open({directory / "a.bin"}, options(8, vocabulary)) == TSR_OK
+               ? "none"
+               : std::string(tsr_last_error());
+  };
+  std::vector<int64_t> at = {3000000};
+  EXPECT_CONTAINS(refusal(2, 1, mostlyLegal<int8_t>(count, at, -3), 1000),
+                  "token -3 at position 3000000");
+  EXPECT_CONTAINS(refusal(3, 2, mostlyLegal<int16_t>(count, at, -1), 100000),
+                  "token -1 at position 3000000");
+  EXPECT_CONTAINS(refusal(4, 4, mostlyLegal<int32_t>(count, at, -1), 6),
+                  "token -1 at position 3000000");
+  EXPECT_CONTAINS(
+      refusal(5, 8, mostlyLegal<int64_t>(count, at, int64_t(1) << 40), 6),
+      "token 1099511627776 at position 3000000");
+  EXPECT_EQ(refusal(5, 8, mostlyLegal<int64_t>(count, at, 3), 6), "none");
+  EXPECT_EQ(refusal(8, 2, mostlyLegal<uint16_t>(count, at, 65535), 65536),
+            "none");
 }
 
 } // namespace

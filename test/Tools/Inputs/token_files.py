@@ -62,6 +62,22 @@ def write_all(directory):
     write("megatron.idx", megatron_index(4, 4, [1000, count - 1000]))
     write("bytes.bin", TEXT)
     write("bytes.idx", megatron_index(1, 1, [count]))
+    # No place in data may end a run: separators in a row, a wrong id in the middle of a file, padding alone, and
+    # documents without sequences or with empty ones.
+    twice = list(TEXT)
+    for place in range(40, len(twice), 90):
+        twice[place] = twice[place + 1] = twice[place + 2] = 1
+    write("twice.bin", array("H", twice).tobytes())
+    middle = [5] * 300001
+    middle[150000] = 200
+    write("middle.bin", array("H", middle).tobytes())
+    write("padding.bin", array("H", [256] * 2000).tobytes())
+    write("empties.bin", wide)
+    index = megatron_index(4, 4, [0, 1000, 0, count - 1000, 0])
+    write("empties.idx", index)
+    write("gaps.bin", wide)
+    first = [0, 0, 2, 2, 4, 5, 5]  # sequences of documents
+    write("gaps.idx", index[:26] + struct.pack("<Q", len(first)) + index[34:94] + array("q", first).tobytes())
     write("lines.jsonl", b'{"text": "a tessera"}\n' * 100)
     for suffix, module in ((".gz", gzip), (".bz2", bz2), (".xz", lzma)):
         write("text.txt" + suffix, module.compress(TEXT))

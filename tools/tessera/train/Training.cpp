@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 using namespace tessera;
 
@@ -38,10 +39,7 @@ double Training::measureBaseline() const {
 
 bool Training::openData() {
   // A resumed run goes on with the checkpoint's order, whatever --seed says.
-  data = openTrainingData(options,
-                          {tsr_artifact_sequence(artifact),
-                           tsr_artifact_target(artifact),
-                           tsr_artifact_vocabulary(artifact)},
+  data = openTrainingData(options, dataSizesOf(artifact),
                           tsr_session_seed(session.get()));
   if (!data)
     return false;
@@ -201,7 +199,22 @@ bool Training::logStep(Progress &progress, const tsr_step_result &result) {
   return log.note(result.step + 1, text);
 }
 
+/// Without a label there is no loss, which is no sign of a bad run.
+void Training::noteNoLabels(Progress &progress, const tsr_step_result &result) {
+  if (!std::exchange(notesNoLabels, false) || !isFirst())
+    return;
+  progress.finishLine();
+  printNote("step " + std::to_string(result.step + 1) +
+            " has no label that counts, since its sequences are padding, "
+            "special tokens or separators alone; it and others like it are "
+            "skipped");
+}
+
 bool Training::judge(Progress &progress, const tsr_step_result &result) {
+  if (!tsr_session_had_labels(session.get())) {
+    noteNoLabels(progress, result);
+    return true;
+  }
   if (std::isfinite(result.loss) && std::isfinite(result.grad_norm)) {
     badInARow = 0;
     checkpoints.prove();
@@ -381,7 +394,8 @@ void Training::summarize(const Progress &progress) const {
               durationText(progress.elapsed()).c_str(), mean.tokens,
               mean.shareText(", ").c_str());
   if (int64_t skipped = tsr_session_skipped_steps(session.get()))
-    std::printf("skipped: %s whose loss or gradient was not finite\n",
+    std::printf("skipped: %s without labels, or whose loss or gradient was not "
+                "finite\n",
                 counted(skipped, "step").c_str());
   if (baseline > 0)
     std::printf("byte frequencies alone: %.4f\n", baseline);

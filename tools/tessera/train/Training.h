@@ -55,6 +55,7 @@ private:
   bool round(Progress &progress);
   bool step(Progress &progress);
   bool logStep(Progress &progress, const tsr_step_result &result);
+  void noteNoLabels(Progress &progress, const tsr_step_result &result);
   /// Whether the run goes on after a step that may have been skipped.
   bool judge(Progress &progress, const tsr_step_result &result);
   /// Whether the run goes on; before its last step it does so without a
@@ -87,6 +88,7 @@ private:
   RunCheckpoints checkpoints{options};
   Stopping stopping{isFirst()};
   int64_t firstStep = 0, lastStep = 0;
+  bool notesNoLabels = true; ///< The first step without labels is noted.
   int64_t badInARow = 0;
   bool isWhole = true; ///< The newest step was done, and is no bad one.
   double baseline = 0; ///< Loss of byte frequencies; 0: the data is no text.
