@@ -32,6 +32,8 @@ public:
   const llvm::json::Object &object() const { return root; }
   /// The whole file, as it is.
   const std::string &text() const { return content; }
+  /// What lies beside the file is looked for there.
+  llvm::StringRef where() const { return path; }
   /// Null where the key is absent or null.
   const llvm::json::Value *find(llvm::StringRef key) const;
 

@@ -28,7 +28,7 @@ mlir::FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
 /// The tokens of the masks that the options ask for; an error where the family
 /// or the config has none.
 mlir::LogicalResult chooseMasks(const ConfigFile &file,
-                                const SizeOptions &options,
+                                const ImportOptions &options,
                                 ProgramSizes &sizes);
 /// Whether a .mlir program has the masks that the options ask for.
 mlir::LogicalResult checkMasks(mlir::ModuleOp module,

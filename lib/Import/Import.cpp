@@ -85,7 +85,7 @@ FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
            << " = " << longest.positions << "; use a sequence length from 1 to "
            << longest.positions;
   sizes.ignoresLabels = wanted.ignoresLabels;
-  if (failed(chooseMasks(file, wanted, sizes)))
+  if (failed(chooseMasks(file, options, sizes)))
     return failure();
   if (sizes.batch < 1 || sizes.microBatches < 1 ||
       sizes.batch % sizes.microBatches)

@@ -5,6 +5,7 @@
 
 #include "lib/Import/ConfigKeys.h"
 #include "lib/Import/Family.h"
+#include "tessera/Options/SpecialIds.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -33,6 +34,11 @@ static LogicalResult checkFamily(const ConfigFile &file,
            << "--padding-mask hides padding of BERT and T5; in '" << family
            << "' nothing sees what comes after it, so pad at the end, give "
               "padding the label -100 and use --ignore-labels";
+  if (!options.specialIds.empty() && family != "bert")
+    return file.error("model_type")
+           << "--special-ids names tokens that a masked language model does "
+              "not hide, but '"
+           << family << "' is none; leave it out";
   return success();
 }
 
@@ -56,9 +62,27 @@ static FailureOr<int64_t> separatorOf(const ConfigFile &file, int64_t wanted,
   return wanted;
 }
 
+/// Of BERT, the tokens that training does not hide.
+static LogicalResult chooseSpecial(const ConfigFile &file,
+                                   const ImportOptions &options,
+                                   int64_t vocabulary, ProgramSizes &sizes) {
+  std::string family;
+  if (failed(file.read("model_type", family)))
+    return failure();
+  if (family != "bert")
+    return success();
+  FailureOr<std::optional<SpecialTokens>> special = readSpecialTokens(
+      file, options.sizes.specialIds, vocabulary, options.explains);
+  if (failed(special))
+    return failure();
+  sizes.special = *special;
+  return success();
+}
+
 LogicalResult tessera::chooseMasks(const ConfigFile &file,
-                                   const SizeOptions &options,
+                                   const ImportOptions &imported,
                                    ProgramSizes &sizes) {
+  const SizeOptions &options = imported.sizes;
   if (failed(checkFamily(file, options)))
     return failure();
   int64_t vocabulary = kMaximalSize;
@@ -77,7 +101,7 @@ LogicalResult tessera::chooseMasks(const ConfigFile &file,
       return failure();
     sizes.padding = padding;
   }
-  return success();
+  return chooseSpecial(file, imported, vocabulary, sizes);
 }
 
 LogicalResult tessera::checkMasks(ModuleOp module, const SizeOptions &options) {
@@ -94,6 +118,16 @@ LogicalResult tessera::checkMasks(ModuleOp module, const SizeOptions &options) {
            << "the .mlir program's documents end with token "
            << separator.getInt() << ", but --separator " << options.separator
            << " is given; import the config.json again instead";
+  auto special = model.getAs<DenseI64ArrayAttr>("special_tokens");
+  std::optional<SpecialTokens> wanted;
+  if (!options.specialIds.empty())
+    wanted = parseSpecialIds(options.specialIds);
+  if (auto mask = model.getAs<IntegerAttr>("mask_token"); mask && wanted)
+    addSpecial(*wanted, mask.getInt());
+  if (wanted && (!special || special.asArrayRef() != ArrayRef(*wanted)))
+    return module.emitError()
+           << "the .mlir program has other special tokens than --special-ids "
+           << options.specialIds << "; import the config.json again with it";
   if (options.paddingMask && !model.get("padding"))
     return module.emitError()
            << "the .mlir program's attention sees padding, but --padding-mask "

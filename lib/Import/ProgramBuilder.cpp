@@ -10,6 +10,16 @@ using namespace tessera;
 // Program
 //===----------------------------------------------------------------------===//
 
+/// The tokens of a vocabulary that may have been made small, with the mask.
+static DenseI64ArrayAttr specialTokens(Builder &b, SpecialTokens special,
+                                       int64_t mask, int64_t vocabulary) {
+  SpecialTokens kept;
+  addSpecial(kept, mask);
+  for (int64_t id : special)
+    addSpecial(kept, std::min(id, vocabulary - 1));
+  return b.getDenseI64ArrayAttr(kept);
+}
+
 void ProgramBuilder::begin(const ModelSizes &model) {
   auto number = [&](StringRef name, int64_t value) {
     return b.getNamedAttr(name, b.getI64IntegerAttr(value));
@@ -23,6 +33,10 @@ void ProgramBuilder::begin(const ModelSizes &model) {
       number("micro_batches", sizes.microBatches)};
   if (model.maskToken)
     attrs.push_back(number("mask_token", *model.maskToken));
+  if (model.maskToken && sizes.special)
+    attrs.push_back(b.getNamedAttr(
+        "special_tokens",
+        specialTokens(b, *sizes.special, *model.maskToken, model.vocabulary)));
   if (model.tokenTypes)
     attrs.push_back(number("token_types", *model.tokenTypes));
   if (model.target)

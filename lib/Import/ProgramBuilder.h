@@ -8,6 +8,7 @@
 #ifndef TESSERA_LIB_IMPORT_PROGRAMBUILDER_H
 #define TESSERA_LIB_IMPORT_PROGRAMBUILDER_H
 
+#include "lib/Import/SpecialTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/NN/NN.h"
 
@@ -20,6 +21,8 @@ struct ProgramSizes {
   bool ignoresLabels = false; ///< Of a causal model.
   /// Of masks: the token that ends a document, and the one that is padding.
   std::optional<int64_t> separator = std::nullopt, padding = std::nullopt;
+  /// Of a masked language model: tokens that are never hidden, if known.
+  std::optional<SpecialTokens> special = std::nullopt;
 
   bool hasSegments() const { return separator || padding; }
 };

@@ -140,7 +140,8 @@ struct Model {
   /// Of a masked language model, whose labels may be ignored: what stands for
   /// tokens to predict.
   std::optional<int64_t> maskToken;
-  int64_t tokenTypes = 0; ///< Legal ones are below; 0: it has none.
+  std::vector<int64_t> special; ///< Sorted: tokens that it never predicts.
+  int64_t tokenTypes = 0;       ///< Legal ones are below; 0: it has none.
   std::optional<Decoder> decoder;
   /// Of a causal model: labels may be ignored.
   bool causalIgnores = false;

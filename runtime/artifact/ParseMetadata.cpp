@@ -248,6 +248,9 @@ Model parseModel(const JsonView &view) {
                                    model.microBatches, " micro-batches"));
   if (view.has("mask_token"))
     model.maskToken = view.at("mask_token").integer(0, model.vocabulary - 1);
+  if (view.has("special_tokens"))
+    model.special = view.at("special_tokens").integers(0, model.vocabulary - 1);
+  std::sort(model.special.begin(), model.special.end());
   if (view.has("ignores_labels"))
     model.causalIgnores = view.at("ignores_labels").integer(0, 1) == 1;
   if (view.has("token_types"))

@@ -3,6 +3,8 @@
 #include "runtime/support/Philox.h"
 #include "tessera/abi.h"
 
+#include <algorithm>
+
 namespace tessera {
 
 // Of parameters and dropout are streams from 0 on.
@@ -15,20 +17,39 @@ static constexpr double predictedShare = 0.15, maskedShare = 0.8,
 static double fraction(uint32_t word) { return word / 4294967296.0; }
 
 TokenMask::TokenMask(const Model &model, int64_t seed, int64_t step,
-                     std::vector<int64_t> lengths)
-    : model(model), key(tsr_abi_stream(seed, step, maskStream)),
-      lengths(std::move(lengths)) {}
+                     const int32_t *tokens)
+    : model(model), key(tsr_abi_stream(seed, step, maskStream)) {
+  for (int64_t row = 0; row < model.batch; ++row)
+    chosen.push_back(choose(row, tokens + row * model.columns()));
+}
 
+bool TokenMask::mayBePredicted(int32_t token) const {
+  const std::vector<int64_t> &special = model.special;
+  return !(model.padding && token == *model.padding) &&
+         !std::binary_search(special.begin(), special.end(), token);
+}
+
+/// The column of a sequence that is predicted in any case; -1: none may be.
 /// Words 3i to 3i + 2 belong to position i, those after them to sequences.
-/// Padding is not predicted.
-bool TokenMask::isPredicted(int64_t index, int32_t token) const {
-  if (model.padding && token == *model.padding)
-    return false;
+int64_t TokenMask::choose(int64_t row, const int32_t *tokens) const {
+  auto isLegal = [&](int32_t token) { return mayBePredicted(token); };
+  const int32_t *end = tokens + model.sequence;
+  int64_t count = std::count_if(tokens, end, isLegal);
+  if (count == 0)
+    return -1;
   uint64_t positions = 3 * static_cast<uint64_t>(model.batch * model.sequence);
-  int64_t row = index / model.sequence, column = index % model.sequence;
   uint32_t word = philox(positions + static_cast<uint64_t>(row), key);
-  int64_t length = lengths.empty() ? model.sequence : lengths[size_t(row)];
-  if (column == static_cast<int64_t>(word) % length)
+  int64_t left = static_cast<int64_t>(word) % count;
+  const int32_t *at = std::find_if(tokens, end, isLegal);
+  for (; left > 0; --left)
+    at = std::find_if(at + 1, end, isLegal);
+  return at - tokens;
+}
+
+bool TokenMask::isPredicted(int64_t index, int32_t token) const {
+  if (!mayBePredicted(token))
+    return false;
+  if (index % model.sequence == chosen[size_t(index / model.sequence)])
     return true;
   return fraction(philox(3 * static_cast<uint64_t>(index), key)) <
          predictedShare;

@@ -1,8 +1,10 @@
 //===- TokenMask.h - which tokens a masked language model predicts --------===//
 // Devlin et al. 2018, section 3.1: of every sequence one position, and every
 // other one with probability 0.15, is predicted. There the model sees the mask
-// token (0.8), a random token (0.1) or the token itself. A function of seed,
-// step and position: the same on every mesh.
+// token (0.8), a random token (0.1) or the token itself. Special tokens and
+// padding are never predicted, nor hidden (Hugging Face's
+// DataCollatorForLanguageModeling); a random token may be any. A function of
+// seed, step and position: the same on every mesh.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_DATA_TOKENMASK_H
 #define TESSERA_RUNTIME_DATA_TOKENMASK_H
@@ -13,10 +15,9 @@ namespace tessera {
 
 class TokenMask {
 public:
-  /// `lengths` are the tokens of each sequence before its padding, at least 1;
-  /// empty: there is none.
+  /// `tokens` are [batch, Model::columns()]; they are not kept.
   TokenMask(const Model &model, int64_t seed, int64_t step,
-            std::vector<int64_t> lengths = {});
+            const int32_t *tokens);
 
   /// What the model sees at position `index` of [batch, sequence].
   int32_t id(int64_t index, int32_t token) const;
@@ -24,11 +25,13 @@ public:
   int32_t label(int64_t index, int32_t token) const;
 
 private:
+  bool mayBePredicted(int32_t token) const;
+  int64_t choose(int64_t row, const int32_t *tokens) const;
   bool isPredicted(int64_t index, int32_t token) const;
 
   Model model;
   uint64_t key;
-  std::vector<int64_t> lengths;
+  std::vector<int64_t> chosen; ///< Of each sequence, a column, or -1.
 };
 
 } // namespace tessera

@@ -100,6 +100,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--separator",
                        "--seq-length",
                        "--sequence-parallel",
+                       "--special-ids",
                        "--stages",
                        "--steps",
                        "--timeout-ms",

@@ -108,6 +108,8 @@ struct SizeOptions {
   int64_t separator = -1; ///< Token that ends a document; -1: the model's own.
   /// Of BERT and T5: attention sees no padding.
   bool paddingMask = false;
+  /// Of a masked language model: "0,2,3" or "none"; "": what its files say.
+  std::string specialIds;
 };
 
 /// What of the model is trained.

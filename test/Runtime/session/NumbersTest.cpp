@@ -110,14 +110,25 @@ TEST(Initializer, FormulaOfTheDocument) {
 }
 
 /// 15 of 100 tokens and one per sequence; 8 of 10 of them hidden.
+/// Tokens [batch, sequence + 1] of `model`, token `of(i)` at position i.
+template <class Of>
+std::vector<int32_t> rowsOf(const Model &model, const Of &of) {
+  std::vector<int32_t> tokens(model.batch * model.columns());
+  for (int64_t i = 0; i < model.batch * model.sequence; ++i)
+    tokens[i / model.sequence * model.columns() + i % model.sequence] = of(i);
+  return tokens;
+}
+
 TEST(TokenMask, SharesOfTheDefinition) {
   Model model = {1000, 128, 64, 1, 999};
-  TokenMask mask(model, 7, 3), next(model, 7, 4);
+  auto tokenAt = [](int64_t i) { return static_cast<int32_t>(i % 998); };
+  std::vector<int32_t> tokens = rowsOf(model, tokenAt);
+  TokenMask mask(model, 7, 3, tokens.data()), next(model, 7, 4, tokens.data());
   int64_t count = model.batch * model.sequence;
   double predicted = 0, hidden = 0, kept = 0, moved = 0;
   std::vector<int64_t> perSequence(model.batch, 0);
   for (int64_t i = 0; i < count; ++i) {
-    int32_t token = static_cast<int32_t>(i % 998);
+    int32_t token = tokenAt(i);
     bool isPredicted = mask.label(i, token) == token;
     EXPECT_TRUE(isPredicted || mask.label(i, token) == -100);
     EXPECT_TRUE(isPredicted || mask.id(i, token) == token);
@@ -132,6 +143,56 @@ TEST(TokenMask, SharesOfTheDefinition) {
   EXPECT_NEAR(kept / predicted, 0.1, 0.04);
   EXPECT_GT(moved, predicted);
   EXPECT_GE(*std::min_element(perSequence.begin(), perSequence.end()), 1);
+}
+
+/// As [CLS] text [SEP] [PAD] ..: of every sequence that has a token of text,
+/// one is predicted, and what is special is as it was.
+TEST(TokenMask, SpecialTokensAndPaddingAreNeitherHiddenNorLabels) {
+  Model model = {1000, 16, 256, 1, 999};
+  model.special = {0, 101, 102, 999};
+  auto tokenAt = [&](int64_t i) {
+    int64_t row = i / model.sequence, column = i % model.sequence;
+    int64_t words = row % 13; // none in some
+    return static_cast<int32_t>(column == 0           ? 101
+                                : column <= words     ? 200 + i % 700
+                                : column == words + 1 ? 102
+                                                      : 0);
+  };
+  std::vector<int32_t> tokens = rowsOf(model, tokenAt);
+  TokenMask mask(model, 7, 3, tokens.data());
+  std::vector<int64_t> perSequence(model.batch, 0);
+  int64_t hidden = 0;
+  for (int64_t i = 0; i < model.batch * model.sequence; ++i) {
+    int32_t token = tokenAt(i);
+    bool isSpecial =
+        std::binary_search(model.special.begin(), model.special.end(), token);
+    if (isSpecial) {
+      EXPECT_EQ(mask.label(i, token), -100);
+      EXPECT_EQ(mask.id(i, token), token);
+    }
+    perSequence[i / model.sequence] += mask.label(i, token) >= 0;
+    hidden += mask.id(i, token) == 999;
+  }
+  for (int64_t row = 0; row < model.batch; ++row)
+    EXPECT_EQ(perSequence[row] > 0, row % 13 > 0) << row;
+  EXPECT_GT(hidden, 100);
+}
+
+/// Padding of a model with a mask of padding is as special.
+TEST(TokenMask, PaddingIsKnownWithoutATokenizer) {
+  Model model = {1000, 16, 64, 1, 999};
+  model.padding = 7;
+  auto tokenAt = [](int64_t i) { return i % 16 < 3 ? 5 : 7; };
+  std::vector<int32_t> tokens = rowsOf(model, tokenAt);
+  TokenMask mask(model, 7, 3, tokens.data());
+  for (int64_t row = 0; row < model.batch; ++row) {
+    int64_t labels = 0;
+    for (int64_t i = row * 16; i < row * 16 + 16; ++i) {
+      labels += mask.label(i, tokenAt(i)) == 5;
+      EXPECT_NE(mask.label(i, tokenAt(i)), 7);
+    }
+    EXPECT_GE(labels, 1);
+  }
 }
 
 TEST(DType, Bf16RoundsToNearestEven) {

@@ -42,6 +42,16 @@ PlanOptions tessera::planOf(const DriverOptions &options, ModuleOp module) {
   return plan;
 }
 
+static DataSizes dataSizesOf(ModuleOp module) {
+  DataSizes sizes = {sizeOf(module, "sequence", 0), sizeOf(module, "target", 0),
+                     sizeOf(module, "vocabulary", 0)};
+  sizes.isMasked = sizeOf(module, "mask_token", -1) >= 0;
+  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
+  if (auto ids = model.getAs<DenseI64ArrayAttr>("special_tokens"))
+    sizes.special = ids.asArrayRef().vec();
+  return sizes;
+}
+
 bool tessera::compileModel(const DriverOptions &options,
                            const std::string &path, const SizeCheck &check) {
   DialectRegistry registry;
@@ -51,9 +61,7 @@ bool tessera::compileModel(const DriverOptions &options,
                             importOptions(options, Choices::Said));
   if (failed(module))
     return false;
-  if (check &&
-      !check({sizeOf(**module, "sequence", 0), sizeOf(**module, "target", 0),
-              sizeOf(**module, "vocabulary", 0)}))
+  if (check && !check(dataSizesOf(**module)))
     return false;
   return succeeded(
       compileToArtifact(**module, planOf(options, **module), path));

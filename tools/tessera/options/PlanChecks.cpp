@@ -2,6 +2,7 @@
 
 #include "tools/tessera/options/PlanChecks.h"
 #include "tessera/Options/OptimizerDefaults.h"
+#include "tessera/Options/SpecialIds.h"
 #include "tessera/Schedule/PipelineSchedule.h"
 
 using namespace tessera;
@@ -91,6 +92,10 @@ static std::string checkMasks(const SizeOptions &sizes) {
   if (sizes.separator >= 0 && !sizes.documentMask)
     return "--separator is the token that ends a document, which matters to "
            "--document-mask alone; give both, or leave it out";
+  if (!sizes.specialIds.empty() && !parseSpecialIds(sizes.specialIds))
+    return "--special-ids " + sizes.specialIds +
+           " is no list of tokens; give ids with commas between them, e.g. "
+           "0,2,3, or none";
   return "";
 }
 

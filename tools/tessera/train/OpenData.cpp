@@ -1,10 +1,13 @@
 //===- OpenData.cpp - the data of a run -----------------------------------===//
 
 #include "tools/tessera/train/OpenData.h"
+#include "tessera/Json/ParseJson.h"
+#include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/LabelBytes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/xxhash.h"
+#include <filesystem>
 
 using namespace tessera;
 
@@ -31,6 +34,68 @@ static bool isMeant(const DriverOptions &options, const tsr_data *data,
                      "bytes with --data-format text");
 }
 
+DataSizes tessera::dataSizesOf(const tsr_artifact *artifact) {
+  DataSizes sizes = {tsr_artifact_sequence(artifact),
+                     tsr_artifact_target(artifact),
+                     tsr_artifact_vocabulary(artifact)};
+  JsonList metadata = takeList(tsr_artifact_metadata(artifact), "ops");
+  llvm::Expected<llvm::json::Value> parsed = parseJson(metadata.rest);
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError()); // The runtime has parsed it, too.
+    return sizes;
+  }
+  const llvm::json::Object *root = parsed->getAsObject();
+  const llvm::json::Object *model = root ? root->getObject("model") : nullptr;
+  sizes.isMasked = model && model->get("mask_token");
+  const llvm::json::Array *ids =
+      model ? model->getArray("special_tokens") : nullptr;
+  if (ids)
+    sizes.special.emplace();
+  for (const llvm::json::Value &id : ids ? *ids : llvm::json::Array())
+    sizes.special->push_back(id.getAsInteger().value_or(-1));
+  return sizes;
+}
+
+/// Special tokens must be known to be left alone, and are none of the bytes of
+/// a text. Prints an error and returns false.
+static bool isMaskable(const DataSizes &sizes, const tsr_data *data,
+                       const std::string &file) {
+  if (!sizes.isMasked)
+    return true;
+  const char *names = "--special-ids 0,2,3, or --special-ids none";
+  if (!isOfBytes(data))
+    return sizes.special ||
+           !printError(
+               "'" + file +
+               "' holds tokens, but which of them are special ([CLS], "
+               "[SEP], [PAD] and others) is not known, and training "
+               "must neither mask nor predict these; put the files of "
+               "the tokenizer beside the config.json, or compile with " +
+               names);
+  for (int64_t id : sizes.special.value_or(std::vector<int64_t>()))
+    if (id >= ' ' && id < 256)
+      return !printError("'" + file +
+                         "' is text, whose tokens are bytes, but "
+                         "the special token " +
+                         std::to_string(id) +
+                         " of the model is a byte of text, too, which would "
+                         "never be masked; compile with --special-ids none");
+  return true;
+}
+
+/// Says why nothing happens for a while.
+static void describeCheck(const DriverOptions &options, const Chosen &chosen) {
+  constexpr uint64_t many = uint64_t(16) << 30;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const std::string &path : chosen.files)
+    if (uint64_t size = std::filesystem::file_size(path, error); !error)
+      bytes += size;
+  if (bytes >= many && options.launch.rank == 0)
+    printNote("all ids of " + std::to_string(bytes >> 30) +
+              " GiB of data are checked before the first step");
+}
+
 static OpenedData open(const DriverOptions &options, const DataSizes &sizes,
                        const Chosen &chosen, int64_t seed) {
   tsr_data_options wanted = {};
@@ -46,13 +111,14 @@ static OpenedData open(const DriverOptions &options, const DataSizes &sizes,
   std::vector<const char *> paths;
   for (const std::string &path : chosen.files)
     paths.push_back(path.c_str());
+  describeCheck(options, chosen);
   tsr_data *opened = nullptr;
   if (tsr_data_open(paths.data(), paths.size(), &wanted, &opened) != TSR_OK)
     printError(tsr_last_error());
   OpenedData data(opened);
-  return data && isMeant(options, data.get(), chosen.files.front())
-             ? std::move(data)
-             : nullptr;
+  bool isUsable = data && isMeant(options, data.get(), chosen.files.front()) &&
+                  isMaskable(sizes, data.get(), chosen.files.front());
+  return isUsable ? std::move(data) : nullptr;
 }
 
 bool tessera::isOfBytes(const tsr_data *data) {

@@ -14,6 +14,9 @@ struct DestroyData {
 };
 using OpenedData = std::unique_ptr<tsr_data, DestroyData>;
 
+/// As the metadata of an artifact says.
+DataSizes dataSizesOf(const tsr_artifact *artifact);
+
 /// The part of --data that `options` train on, read as a model of `sizes` does.
 /// Null after an error, which is printed.
 OpenedData openTrainingData(const DriverOptions &options,

@@ -226,6 +226,7 @@ static ImportOptions shrunkImport(const DriverOptions &options,
   import.sizes.documentMask = sizes.documentMask;
   import.sizes.separator = sizes.separator;
   import.sizes.paddingMask = sizes.paddingMask;
+  import.sizes.specialIds = sizes.specialIds;
   int64_t sequence = options.plan.programs == ProgramSet::Generate
                          ? options.plan.generation.length
                          : sizes.sequence;
