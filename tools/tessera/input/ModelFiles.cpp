@@ -24,7 +24,8 @@ llvm::json::Object tessera::jsonObjectIn(const std::string &path) {
     return {};
   auto parsed = parseJson((*file)->getBuffer());
   if (!parsed) {
-    llvm::consumeError(parsed.takeError());
+    printNote("'" + path + "' is left aside, since it is not JSON: " +
+              llvm::toString(parsed.takeError()));
     return {};
   }
   llvm::json::Object *object = parsed->getAsObject();

@@ -22,11 +22,8 @@ int64_t tessera::stepsOfEpochs(double epochs, int64_t sequences,
 bool tessera::useEpochs(DriverOptions &options, const tsr_artifact *artifact) {
   if (options.epochs <= 0)
     return true;
-  OpenedData data = openTrainingData(options,
-                                     {tsr_artifact_sequence(artifact),
-                                      tsr_artifact_target(artifact),
-                                      tsr_artifact_vocabulary(artifact)},
-                                     options.seed);
+  OpenedData data =
+      openTrainingData(options, dataSizesOf(artifact), options.seed);
   if (!data)
     return false;
   int64_t steps = stepsOfEpochs(options.epochs, tsr_data_sequences(data.get()),
