@@ -294,6 +294,15 @@ tsr_status tsr_session_save(tsr_session *session, const char *directory) {
   });
 }
 
+tsr_status tsr_session_save_newest(tsr_session *session, const char *directory,
+                                   int64_t count) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(directory, "directory");
+    saveNewestCheckpoint(session->content, directory, count);
+  });
+}
+
 tsr_status tsr_session_claim(tsr_session *session, const char *directory) {
   return guarded([&] {
     requirePointer(session, "session");

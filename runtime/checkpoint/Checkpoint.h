@@ -17,8 +17,18 @@
 
 namespace tessera {
 
+class OwnedDirectory;
+
 /// TSR_IO; TSR_INVALID_ARGUMENT if the state is undefined.
 void saveCheckpoint(Session &session, const std::string &directory);
+/// The same, and where there are `count` already, the oldest one goes when the
+/// new one comes, if it can.
+void saveNewestCheckpoint(Session &session, const std::string &directory,
+                          int64_t count);
+/// Makes the directory `scratch`, which is whole and durable, the checkpoint
+/// `name`. A `count` of 0: all others are kept.
+void publishCheckpoint(const OwnedDirectory &owned, const std::string &scratch,
+                       const std::string &name, int64_t count);
 /// Keeps other runs from saving there; saving claims the directory, too.
 void claimCheckpoints(Session &session, const std::string &directory);
 /// Removes all but the newest `count` complete checkpoints up to the session's

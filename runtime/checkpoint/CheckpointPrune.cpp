@@ -21,27 +21,76 @@ int64_t stepOf(const std::string &name) {
   return step;
 }
 
-/// Under the new name it is no checkpoint, even if the power fails while its
-/// files go; the next save removes what is left of it.
-void removeCheckpoint(const std::string &directory, const std::string &name) {
-  std::string path = concat(directory, "/", name);
-  std::string doomed = concat(directory, "/.", name, ".tmp");
-  removeDirectory(doomed);
-  replaceDirectory(path, doomed);
-  removeDirectory(doomed);
-  if (isDirectory(doomed))
-    fail(TSR_IO, "cannot remove '", doomed,
+/// Under this name it is no checkpoint, even if the power fails while its files
+/// go; the next save removes what is left of it.
+std::string doomedName(const std::string &directory, const std::string &name) {
+  return concat(directory, "/.", name, ".tmp");
+}
+
+bool isDoomed(const std::string &name) {
+  const std::string suffix = ".tmp";
+  return name.size() > 1 + suffix.size() && name[0] == '.' &&
+         name.compare(name.size() - suffix.size(), suffix.size(), suffix) ==
+             0 &&
+         stepOf(name.substr(1, name.size() - 1 - suffix.size())) >= 0;
+}
+
+void removeDoomed(const std::string &path) {
+  removeDirectory(path);
+  if (isDirectory(path))
+    fail(TSR_IO, "cannot remove '", path,
          "', an old checkpoint; remove it by hand, or see who owns its files");
+}
+
+void removeCheckpoint(const std::string &directory, const std::string &name) {
+  std::string doomed = doomedName(directory, name);
+  removeDirectory(doomed);
+  replaceDirectory(concat(directory, "/", name), doomed);
+  removeDoomed(doomed);
 }
 
 void prune(const OwnedDirectory &owned, int64_t newest, int64_t count) {
   owned.check();
   std::map<int64_t, std::string> steps = completeSteps(owned.path());
   steps.erase(steps.upper_bound(newest), steps.end());
+  for (const std::string &name : listDirectory(owned.path()))
+    if (isDoomed(name))
+      removeDoomed(concat(owned.path(), "/", name));
   for (; steps.size() > static_cast<size_t>(count); steps.erase(steps.begin()))
     removeCheckpoint(owned.path(), steps.begin()->second);
 }
+
+/// The checkpoint that gives way to a new one, or "". Only one of several: if
+/// the power fails, the old one may be gone and the new one not there.
+std::string oldestBefore(const std::string &directory, int64_t step,
+                         int64_t count) {
+  std::map<int64_t, std::string> steps = completeSteps(directory);
+  bool isThere = steps.count(step) != 0;
+  steps.erase(steps.lower_bound(step), steps.end());
+  bool isTooMany = count > 1 && steps.size() >= static_cast<size_t>(count);
+  return isTooMany && !isThere ? steps.begin()->second : "";
+}
 } // namespace
+
+/// Nothing lies between the two moves, so that a process that is killed leaves
+/// neither one too many nor one too few, as good as always.
+void publishCheckpoint(const OwnedDirectory &owned, const std::string &scratch,
+                       const std::string &name, int64_t count) {
+  const std::string &directory = owned.path();
+  std::string path = concat(directory, "/", name);
+  std::string oldest = oldestBefore(directory, stepOf(name), count);
+  if (oldest.empty())
+    return replaceDirectory(scratch, path);
+  std::string doomed = doomedName(directory, oldest);
+  removeDirectory(doomed);
+  // What cannot be moved is an error of pruning, and not of saving.
+  if (moveDirectory(scratch, path))
+    moveDirectory(concat(directory, "/", oldest), doomed);
+  else
+    replaceDirectory(scratch, path);
+  syncDirectory(directory);
+  removeDirectory(doomed);
+}
 
 std::map<int64_t, std::string> completeSteps(const std::string &directory) {
   std::map<int64_t, std::string> steps;

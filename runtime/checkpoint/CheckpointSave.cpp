@@ -202,7 +202,7 @@ DataPosition positionOf(const Session &session) {
 }
 
 void writeCheckpoint(const Session &session, Gathering &state,
-                     const OwnedDirectory &owned) {
+                     const OwnedDirectory &owned, int64_t count) {
   const std::string &directory = owned.path();
   removeLeftovers(directory);
   char name[32];
@@ -226,11 +226,10 @@ void writeCheckpoint(const Session &session, Gathering &state,
   writeText(scratch.path, manifestFile, writeManifest(manifest));
   syncDirectory(scratch.path);
   owned.check(); // writing took its time
-  replaceDirectory(scratch.path, concat(directory, "/", name));
+  publishCheckpoint(owned, scratch.path, name, count);
 }
-} // namespace
 
-void saveCheckpoint(Session &session, const std::string &directory) {
+void save(Session &session, const std::string &directory, int64_t count) {
   requireWholeParameters(session.metadata(), "saved in a checkpoint");
   session.checkAlive();
   if (!session.isReady())
@@ -239,7 +238,7 @@ void saveCheckpoint(Session &session, const std::string &directory) {
   session.together([&] {
     Gathering state(session);
     if (session.isFirst())
-      writeCheckpoint(session, state, session.own(directory));
+      writeCheckpoint(session, state, session.own(directory), count);
   });
   std::vector<std::string> notes;
   if (session.metadata().configFiles.count("config.json") == 0)
@@ -247,6 +246,20 @@ void saveCheckpoint(Session &session, const std::string &directory) {
                            "beside the weights, because the artifact holds "
                            "none; compile the model's config.json"));
   session.setNotes(notes);
+}
+
+} // namespace
+
+void saveCheckpoint(Session &session, const std::string &directory) {
+  save(session, directory, 0);
+}
+
+void saveNewestCheckpoint(Session &session, const std::string &directory,
+                          int64_t count) {
+  if (count < 1)
+    fail(TSR_INVALID_ARGUMENT, "checkpoints to keep must be at least 1, but ",
+         "are ", count);
+  save(session, directory, count);
 }
 
 void claimCheckpoints(Session &session, const std::string &directory) {

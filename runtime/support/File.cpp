@@ -262,6 +262,10 @@ void replaceDirectory(const std::string &from, const std::string &to) {
     removeDirectory(from);
 }
 
+bool moveDirectory(const std::string &from, const std::string &to) {
+  return rename(from.c_str(), to.c_str()) == 0;
+}
+
 std::vector<std::string> listDirectory(const std::string &path) {
   int descriptor = open(path.c_str(), directoryFlags);
   if (descriptor < 0)

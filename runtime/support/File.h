@@ -76,6 +76,9 @@ void syncDirectory(const std::string &path);
 /// Moves `from` to `to`, atomically and durably; an existing directory `to` is
 /// replaced.
 void replaceDirectory(const std::string &from, const std::string &to);
+/// Moves `from` to `to`, which does not exist, atomically; durable once the
+/// directory that holds both is synced. Returns false if it cannot be done.
+bool moveDirectory(const std::string &from, const std::string &to);
 std::vector<std::string> listDirectory(const std::string &path);
 
 } // namespace tessera

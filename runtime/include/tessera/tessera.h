@@ -586,6 +586,12 @@ tsr_status tsr_device_report(const char *device, const char **out_json);
  * any failure the checkpoints that were there are untouched. The first call
  * claims the directory, as tsr_session_claim does. */
 tsr_status tsr_session_save(tsr_session *session, const char *directory);
+/* The same, and if `count` checkpoints of earlier steps are complete, the
+ * oldest gives way to the new one: a process that is killed leaves no more than
+ * `count`, unless that is 1. Call tsr_session_prune afterwards, which says what
+ * cannot be removed. TSR_INVALID_ARGUMENT: `count` is less than 1. */
+tsr_status tsr_session_save_newest(tsr_session *session, const char *directory,
+                                   int64_t count);
 /* Makes the directory and its file `.lock`, so that no other session saves
  * there until this one is destroyed or its process ends. TSR_IO: another run
  * has it; the message names its host and process. TSR_IO of tsr_session_save:

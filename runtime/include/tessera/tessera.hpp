@@ -223,6 +223,10 @@ public:
   void claim(const std::string &directory) {
     detail::check(tsr_session_claim(get(), directory.c_str()));
   }
+  /// Saves, and lets the oldest of `count` earlier checkpoints go.
+  void saveNewest(const std::string &directory, std::int64_t count) {
+    detail::check(tsr_session_save_newest(get(), directory.c_str(), count));
+  }
   /// Keeps the newest `count` checkpoints of `directory`.
   void prune(const std::string &directory, std::int64_t count) {
     detail::check(tsr_session_prune(get(), directory.c_str(), count));

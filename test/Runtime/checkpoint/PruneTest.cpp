@@ -84,6 +84,35 @@ TEST_F(Prune, LaterStepsAndIncompleteOnesStay) {
                             "step-00000002", "step-00000003"}));
 }
 
+TEST_F(Prune, TheOldestGivesWayToTheNewest) {
+  auto saveNewest = [&](int64_t count) {
+    return tsr_session_save_newest(training.session, path().c_str(), count);
+  };
+  for (int64_t step = 0; step < 4; ++step) {
+    ASSERT_EQ(saveNewest(3), TSR_OK) << tsr_last_error();
+    ASSERT_EQ(training.step(step), TSR_OK) << tsr_last_error();
+  }
+  EXPECT_EQ(names(),
+            (Names{"step-00000001", "step-00000002", "step-00000003"}));
+  // One that is there already takes nobody's place.
+  ASSERT_EQ(saveNewest(3), TSR_OK) << tsr_last_error();
+  ASSERT_EQ(saveNewest(3), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(names(),
+            (Names{"step-00000002", "step-00000003", "step-00000004"}));
+  std::vector<double> state = training.state();
+  ASSERT_EQ(tsr_session_load(training.session, path().c_str()), TSR_OK);
+  EXPECT_EQ(training.state(), state);
+  EXPECT_EQ(saveNewest(0), TSR_INVALID_ARGUMENT);
+}
+
+/// A process may be killed as soon as the names have changed.
+TEST_F(Prune, WhatGaveWayIsRemovedLater) {
+  saveUpTo(2);
+  fs::rename(directory / "step-00000000", directory / ".step-00000000.tmp");
+  ASSERT_EQ(prune(2), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(names(), (Names{"step-00000001", "step-00000002"}));
+}
+
 TEST_F(Prune, CountMustBePositive) {
   saveUpTo(1);
   for (int64_t count : {0, -1}) {

@@ -69,7 +69,10 @@ RunCheckpoints::Saved RunCheckpoints::save() {
     return Saved::Done;
   triedStep = step;
   enterStage(RunStage::Saving);
-  tsr_status status = tsr_session_save(session, options.checkpointDir.c_str());
+  const char *directory = options.checkpointDir.c_str();
+  tsr_status status =
+      options.keep ? tsr_session_save_newest(session, directory, options.keep)
+                   : tsr_session_save(session, directory);
   enterStage(RunStage::Stepping);
   if (status != TSR_OK) {
     why = std::string(tsr_last_error()) + " (" + whatIsSaved() + ")";
@@ -83,10 +86,13 @@ void RunCheckpoints::rescue() {
   int64_t step = tsr_session_next_step(session);
   bool isTried = triedStep == step && savedStep != step;
   int32_t unused = 0;
-  if (!isWanted() || step == firstStep || isTried ||
-      tsr_session_largest(session, 0, &unused) != TSR_OK)
-    return;
-  if (save() != Saved::Done)
+  if (isTried)
+    return; // and what is saved was said
+  if (!isWanted() || step == firstStep ||
+      tsr_session_largest(session, 0, &unused) != TSR_OK) {
+    if (isFirst())
+      printNote(whatIsSaved());
+  } else if (save() != Saved::Done)
     printError(why);
   else if (isFirst())
     printNote("saved '" + newestPath() + "'; --resume continues");

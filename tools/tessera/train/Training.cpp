@@ -152,6 +152,15 @@ bool Training::prepare() {
 /// The first steps also fill caches and start threads.
 static constexpr int64_t kStepsBeforeTrace = 2;
 
+void Training::fetchBatch() {
+  if (readBatch())
+    return;
+  printError("step " +
+             std::to_string(tsr_session_next_step(session.get()) + 1) + ": " +
+             tsr_last_error());
+  stopping.fail();
+}
+
 bool Training::step(Progress &progress) {
   int64_t number = tsr_session_next_step(session.get());
   tsr_step_result result = {};
@@ -161,18 +170,20 @@ bool Training::step(Progress &progress) {
   if (isTraced &&
       tsr_session_trace(session.get(), options.trace.c_str()) != TSR_OK)
     return !printError(tsr_last_error());
-  if (!readBatch() || tsr_session_step(session.get(), batch.data(),
-                                       batch.size(), &result) != TSR_OK) {
+  if (tsr_session_step(session.get(), batch.data(), batch.size(), &result) !=
+      TSR_OK) {
     std::string message =
         "step " + std::to_string(number + 1) + ": " + tsr_last_error();
     progress.finishLine();
-    // A step whose trace cannot be written is done all the same.
-    isWhole = tsr_session_next_step(session.get()) > number;
-    if (!isWhole)
-      return !printError(message + " (" + checkpoints.whatIsSaved() + ")");
-    printError(message);
-    stopping.fail();
-    return true;
+    // A step whose trace cannot be written is done all the same. Of several
+    // processes the others may be somewhere else.
+    bool isDone = tsr_session_next_step(session.get()) > number;
+    isWhole = isDone || options.launch.isAlone();
+    printError(message +
+               (isWhole ? "" : " (" + checkpoints.whatIsSaved() + ")"));
+    if (isDone)
+      stopping.fail();
+    return isDone;
   }
   progress.stepDone(result);
   if ((isTraced && !page.readTrace()) || !logStep(progress, result))
@@ -293,9 +304,13 @@ bool Training::look(Progress &progress) {
 
 /// Nothing that is due after a step may lose it, so it is saved first.
 bool Training::round(Progress &progress) {
-  if (!step(progress) || !stopping.agree(session.get()))
+  if (!step(progress))
     return false;
   int64_t done = tsr_session_next_step(session.get());
+  if (done < lastStep)
+    fetchBatch();
+  if (!stopping.agree(session.get()))
+    return false;
   bool isDue = options.saveEvery && done % options.saveEvery == 0;
   if ((isDue || isOver()) && !save(progress))
     return false;
@@ -336,6 +351,7 @@ RunEnd Training::run() {
   Progress progress(firstStep, lastStep,
                     {tokensPerStep(), flops, options.peakFlops},
                     isFirst() ? Display::Shown : Display::Hidden);
+  fetchBatch();
   bool works = stopping.agree(session.get());
   while (works && !isOver())
     works = round(progress);

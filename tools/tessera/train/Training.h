@@ -47,6 +47,8 @@ private:
   bool isFirst() const { return options.launch.rank == 0; }
   bool agreeOnData();
   bool readBatch();
+  /// Reads the next step's batch, before the processes agree to go on.
+  void fetchBatch();
   bool openData();
   bool bindData();
   double measureBaseline() const;
