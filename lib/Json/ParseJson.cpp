@@ -1,6 +1,7 @@
 //===- ParseJson.cpp - JSON from outside as values ------------------------===//
 
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/LfsPointer.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -158,6 +159,8 @@ const char *otherEncoding(StringRef text) {
 } // namespace
 
 llvm::Expected<json::Value> tessera::parseJson(StringRef text) {
+  if (text.starts_with(kLfsPointerStart))
+    return errorAt(text, 0, std::string("this ") + kIsLfsPointer);
   if (const char *what = otherEncoding(text))
     return errorAt(text, 0, what);
   // The library takes it for the end, and would not look at what follows.

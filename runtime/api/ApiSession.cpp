@@ -338,6 +338,13 @@ tsr_status tsr_session_load_weights(tsr_session *session, const char *path) {
   });
 }
 
+tsr_status tsr_weights_find(const char *path) {
+  return guarded([&] {
+    requirePointer(path, "path");
+    InputFile file(weightsFile(path));
+  });
+}
+
 tsr_status tsr_session_load_adapter(tsr_session *session,
                                     const char *directory) {
   return guarded([&] {

@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/Adapter.h"
 
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/ForeignWeights.h"
 #include "runtime/checkpoint/SameModel.h"
 #include "runtime/checkpoint/WeightNames.h"
 #include "runtime/session/Quantize.h"
@@ -73,9 +74,17 @@ static AdapterConfig readConfigOf(const std::string &directory) {
   return readAdapterConfig(concat("'", path, "'"), file.readAll());
 }
 
+static std::string adapterFileIn(const std::string &directory) {
+  std::string path = concat(directory, "/", adapterFile);
+  std::string other = isFile(path) ? "" : describeOtherWeights(directory);
+  if (!other.empty())
+    fail(TSR_UNSUPPORTED, "'", directory, "' holds no '", adapterFile,
+         "', but ", other);
+  return path;
+}
+
 AdapterFiles::AdapterFiles(const std::string &directory)
-    : config(readConfigOf(directory)),
-      tensors(concat(directory, "/", adapterFile)) {}
+    : config(readConfigOf(directory)), tensors(adapterFileIn(directory)) {}
 
 //===----------------------------------------------------------------------===//
 // Loading

@@ -24,7 +24,10 @@ struct FileTensor {
   int64_t elements() const;
 };
 
-/// A file whose header was read. TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
+/// A file whose header was read and checked as the `safetensors` package checks
+/// it: tensors of known types fill the data from its first byte to its last,
+/// none lies over another one. TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT;
+/// TSR_UNSUPPORTED: the weights are in another format, or they are not there.
 class SafetensorsFile {
 public:
   explicit SafetensorsFile(const std::string &path);
@@ -39,9 +42,11 @@ private:
   std::map<std::string, FileTensor> entries;
 };
 
+/// Bits of an element of any type of the format; 0 for others.
+int64_t elementBits(const std::string &dtype);
 /// Element types that can be widened: F32, F64, BF16, F16. 0 for others.
 int64_t fileElementBytes(const std::string &dtype);
-/// Elements [first, first + count) as they are stored.
+/// Elements [first, first + count) as they are stored, of whole bytes.
 void readStored(const FileTensor &tensor, int64_t first, int64_t count,
                 char *out);
 /// The same of a tensor of a type that can be widened.

@@ -1,6 +1,7 @@
 //===- TensorFiles.cpp - tensors of one file or of several shards ---------===//
 #include "runtime/checkpoint/TensorFiles.h"
 
+#include "runtime/checkpoint/ForeignWeights.h"
 #include "runtime/support/Status.h"
 
 #include <set>
@@ -25,6 +26,15 @@ TensorFiles::TensorFiles(const std::string &path) : name(path) {
     addShard(path);
 }
 
+std::vector<std::string> TensorFiles::paths() const {
+  std::vector<std::string> paths;
+  if (endsWith(name, ".json"))
+    paths.push_back(name);
+  for (const auto &file : files)
+    paths.push_back(file->file().path());
+  return paths;
+}
+
 void TensorFiles::addShard(const std::string &path) {
   files.push_back(std::make_unique<SafetensorsFile>(path));
   for (const auto &[tensor, entry] : files.back()->tensors()) {
@@ -36,19 +46,33 @@ void TensorFiles::addShard(const std::string &path) {
   }
 }
 
+/// Shards that the index names and that are not beside it, all of them.
+static void checkShardsAreThere(const std::string &index,
+                                const std::string &directory,
+                                const std::map<std::string, std::string> &map) {
+  std::map<std::string, std::string> tensorOf; // by shard
+  for (const auto &[tensor, shard] : map)
+    tensorOf.emplace(shard, tensor);
+  std::vector<std::string> missing;
+  for (const auto &[shard, tensor] : tensorOf)
+    if (!isFile(directory + shard))
+      missing.push_back(shard);
+  if (missing.empty())
+    return;
+  fail(TSR_NOT_FOUND, "'", index, "' names the shard '", missing[0], "' (of '",
+       tensorOf[missing[0]], "'), but there is no file '",
+       directory + missing[0], "'; ", missing.size(), " of ", tensorOf.size(),
+       " shards are missing: put all beside the index");
+}
+
 void TensorFiles::addShards() {
   std::map<std::string, std::string> shards = readShardIndex(InputFile(name));
   std::string directory = directoryOf(name);
+  checkShardsAreThere(name, directory, shards);
   std::set<std::string> opened;
-  for (const auto &[tensor, shard] : shards) {
-    if (!opened.insert(shard).second)
-      continue;
-    if (!isFile(directory + shard))
-      fail(TSR_NOT_FOUND, "'", name, "' names the shard '", shard, "' (of '",
-           tensor, "'), but there is no file '", directory + shard,
-           "'; put all shards beside the index");
-    addShard(directory + shard);
-  }
+  for (const auto &[tensor, shard] : shards)
+    if (opened.insert(shard).second)
+      addShard(directory + shard);
   for (const auto &[tensor, shard] : shards) {
     const FileTensor *found = find(tensor);
     if (!found || found->file->path() != directory + shard)
@@ -71,13 +95,10 @@ std::string weightsFile(const std::string &path) {
   for (const char *name : {modelFile, modelIndexFile})
     if (isFile(concat(path, "/", name)))
       return concat(path, "/", name);
-  for (const char *name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
-    if (isFile(concat(path, "/", name)))
-      fail(TSR_UNSUPPORTED, "'", path, "' holds weights as '", name,
-           "', which is a program; save them again with "
-           "save_pretrained(..., safe_serialization=True)");
-  fail(TSR_NOT_FOUND, "'", path, "' holds neither '", modelFile, "' nor '",
-       modelIndexFile, "'");
+  std::string other = describeOtherWeights(path);
+  fail(other.empty() ? TSR_NOT_FOUND : TSR_UNSUPPORTED, "'", path,
+       "' holds neither '", modelFile, "' nor '", modelIndexFile, "'",
+       other.empty() ? "" : ", but " + other);
 }
 
 } // namespace tessera

@@ -36,6 +36,32 @@ std::string hashText(uint64_t hash) {
   return text;
 }
 
+/// What the file says that Git LFS leaves in place of one that it has not
+/// fetched (git-lfs, docs/spec.md), or "": "134 bytes of text, ...".
+static std::string describePointer(int descriptor, uint64_t size) {
+  constexpr size_t most = 1024; // of a pointer
+  const std::string begin = "version https://git-lfs.github.com/spec/";
+  char bytes[most];
+  if (size >= most || size <= begin.size())
+    return "";
+  ssize_t count = pread(descriptor, bytes, size, 0);
+  std::string text(bytes, count > 0 ? static_cast<size_t>(count) : 0);
+  if (text.compare(0, begin.size(), begin) != 0)
+    return "";
+  const std::string key = "\nsize ";
+  size_t at = text.find(key);
+  std::string whole;
+  if (at != text.npos) {
+    at += key.size();
+    whole = text.substr(at, text.find_first_not_of("0123456789", at) - at);
+  }
+  return concat("it is a pointer of Git LFS, ", size,
+                " bytes of text in place "
+                "of the ",
+                whole.empty() ? "" : whole + " bytes of the ",
+                "file itself; fetch it with: git lfs pull");
+}
+
 InputFile::InputFile(const std::string &path) : name(path) {
   auto refuseUnlessRegular = [&](const struct stat &info) {
     if (!S_ISREG(info.st_mode))
@@ -55,6 +81,11 @@ InputFile::InputFile(const std::string &path) : name(path) {
     failErrno("cannot read", path);
   refuseUnlessRegular(info);
   length = static_cast<uint64_t>(info.st_size);
+  std::string pointer = describePointer(descriptor, length);
+  if (!pointer.empty())
+    close(descriptor);
+  if (!pointer.empty())
+    fail(TSR_CORRUPT, "cannot read '", path, "': ", pointer);
 }
 
 InputFile::~InputFile() { close(descriptor); }

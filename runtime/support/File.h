@@ -19,7 +19,7 @@ uint64_t hashBytes(const void *data, size_t bytes);
 std::string hashText(uint64_t hash);
 
 /// A regular file, read-only, of the size it has when it is opened.
-/// TSR_NOT_FOUND, TSR_IO.
+/// TSR_NOT_FOUND, TSR_IO; TSR_CORRUPT: Git LFS has a pointer in its place.
 class InputFile {
 public:
   explicit InputFile(const std::string &path);

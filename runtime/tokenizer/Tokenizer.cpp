@@ -63,18 +63,55 @@ static FolderConfig readConfig(const std::string &path) {
   return config;
 }
 
+/// Files of vocabularies whose rules are in the code of `transformers`, by the
+/// class of the tokenizer: how texts are cut, and which tokens are special.
+static constexpr const char *vocabularies[] = {"vocab.json",
+                                               "vocab.txt",
+                                               "merges.txt",
+                                               "spiece.model",
+                                               "sentencepiece.bpe.model",
+                                               "source.spm",
+                                               "vocab.model"};
+
+[[noreturn]] static void refuseVocabulary(const std::string &folder,
+                                          const std::string &name) {
+  fail(TSR_UNSUPPORTED, "'", folder, "' holds ", name,
+       ", but no tokenizer.json, which says how texts become tokens of it; let "
+       "transformers make one: python3 -c \"from transformers import "
+       "AutoTokenizer; AutoTokenizer.from_pretrained('",
+       folder, "').save_pretrained('", folder, "')\"");
+}
+
 /// The file that holds the tokenizer.
 static std::string findFile(const std::string &folder) {
   for (const char *name : {"/tokenizer.json", "/tokenizer.model"})
     if (isFile(folder + name))
       return folder + name;
+  bool isPair =
+      isFile(folder + "/vocab.json") && isFile(folder + "/merges.txt");
+  if (isPair)
+    refuseVocabulary(folder, "vocab.json and merges.txt");
+  for (const char *name : vocabularies)
+    if (isFile(folder + "/" + name))
+      refuseVocabulary(folder, name);
   fail(TSR_NOT_FOUND, "directory '", folder,
        "' holds no tokenizer.json and no tokenizer.model; name the folder of a "
        "model as transformers saves it");
 }
 
+/// A vocabulary that is named itself, but for those that are models.
+static void refuseNamedVocabulary(const std::string &path) {
+  size_t slash = path.rfind('/');
+  std::string name = slash == path.npos ? path : path.substr(slash + 1);
+  for (const char *vocabulary : {"vocab.json", "vocab.txt", "merges.txt"})
+    if (name == vocabulary && isFile(path))
+      refuseVocabulary(slash == path.npos ? "." : path.substr(0, slash), name);
+}
+
 std::unique_ptr<Tokenizer> loadTokenizer(const std::string &path) {
   bool isFolder = isDirectory(path);
+  if (!isFolder)
+    refuseNamedVocabulary(path);
   std::string file = isFolder ? findFile(path) : path;
   FolderConfig config;
   if (isFolder)

@@ -116,6 +116,9 @@ TEST(ParseJsonTest, errors_say_what_and_where) {
             "line 1, column 1: unexpected end of input; expected '[', '{', or "
             "a literal");
   EXPECT_EQ(refusal("{} x"), "line 1, column 4: invalid literal");
+  EXPECT_EQ(refusal("version https://git-lfs.github.com/spec/v1\noid x\n"),
+            "line 1, column 1: this is a pointer of Git LFS in place of the "
+            "file itself; fetch it with: git lfs pull");
   EXPECT_NE(refusal("[1,]"), "none");
   EXPECT_NE(refusal("{\"a\" 1}"), "none");
   EXPECT_NE(refusal("// note\n{}"), "none");

@@ -619,6 +619,10 @@ tsr_status tsr_session_load(tsr_session *session, const char *directory);
  * fit, or that names files elsewhere. Nothing is written before all is checked.
  */
 tsr_status tsr_session_load_weights(tsr_session *session, const char *path);
+/* Whether tsr_session_load_weights finds a file by this path; it does not read
+ * it. TSR_NOT_FOUND: there are no weights; TSR_UNSUPPORTED names weights in
+ * another format, as pytorch_model.bin, and what to do with them. */
+tsr_status tsr_weights_find(const char *path);
 /* Parameters of adapters only, from a directory with adapter_model.safetensors
  * and adapter_config.json, as peft saves LoRA and as checkpoints have it. The
  * model's own parameters are there already. TSR_MISMATCH: the artifact has no

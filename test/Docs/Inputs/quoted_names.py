@@ -13,7 +13,7 @@ ROOMS = ["lib", "include", "tools", "runtime", "test", "bench", "examples", "cma
 EXTENSIONS = r"\.(h|hpp|c|cpp|cu|cuh|td|py|sh|test|mlir|json|txt|md|svg|map)"
 # Folders that a user's commands make, and names of other projects' programs and files.
 MADE = ("build/", "build-embed/", "build-serve/", "ir/", "runs/", "DIR/", "/tmp/", "ui.perfetto.dev")
-FOREIGN_FILES = {"config.json", "generation_config.json", "one_rule.py", "ir", "torchrun", "cublasLt.h", "kernels.ptx",
+FOREIGN_FILES = {"config.json", "vocab.json", "vocab.txt", "merges.txt", "generation_config.json", "one_rule.py", "ir", "torchrun", "cublasLt.h", "kernels.ptx",
                  "schedule.svg", "step.json", "a.txt", "b.txt", "text.txt", "input.txt", "cudnn_graph.h",
                  "tokenizer.json"}
 

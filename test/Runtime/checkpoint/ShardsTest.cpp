@@ -149,12 +149,50 @@ TEST_F(Shards, MismatchNamesTheShard) {
 }
 
 TEST_F(Shards, OtherFormatsAndEmptyDirectoriesSayWhatToDo) {
-  TemporaryDirectory other;
-  EXPECT_EQ(loadFrom(other.path), TSR_NOT_FOUND);
-  EXPECT_CONTAINS(tsr_last_error(), "holds neither 'model.safetensors' nor");
-  writeFile(other / "pytorch_model.bin", "x");
-  EXPECT_EQ(loadFrom(other.path), TSR_UNSUPPORTED);
-  EXPECT_CONTAINS(tsr_last_error(), "safe_serialization");
+  auto expect = [&](const char *name, tsr_status status, const char *message) {
+    TemporaryDirectory other;
+    if (*name)
+      writeFile(other / name, "x");
+    EXPECT_EQ(loadFrom(other.path), status) << name;
+    EXPECT_CONTAINS(tsr_last_error(), "holds neither 'model.safetensors' nor");
+    EXPECT_CONTAINS(tsr_last_error(), message);
+    EXPECT_EQ(tsr_weights_find(other.path.c_str()), status) << name;
+    EXPECT_CONTAINS(tsr_last_error(), message);
+  };
+  expect("", TSR_NOT_FOUND, "model.safetensors.index.json'");
+  expect("README.md", TSR_NOT_FOUND, "model.safetensors.index.json'");
+  expect("pytorch_model.bin", TSR_UNSUPPORTED,
+         ", but 'pytorch_model.bin', which is weights of PyTorch in a pickle, "
+         "which is a program and is not run; load it with transformers and "
+         "save it with model.save_pretrained(DIRECTORY, "
+         "safe_serialization=True)");
+  expect("pytorch_model.bin.index.json", TSR_UNSUPPORTED, "safe_serialization");
+  expect("pytorch_model-00001-of-00002.bin", TSR_UNSUPPORTED,
+         "safe_serialization");
+  expect("model.pt", TSR_UNSUPPORTED, "safe_serialization");
+  expect("tf_model.h5", TSR_UNSUPPORTED, "TensorFlow");
+  expect("flax_model.msgpack", TSR_UNSUPPORTED, "Flax");
+  expect("model-q4.gguf", TSR_UNSUPPORTED, "GGUF");
+  expect("consolidated.00.pth", TSR_UNSUPPORTED, "the model's authors");
+  expect("model-00001-of-00002.safetensors", TSR_UNSUPPORTED,
+         "a shard without its index");
+  expect("adapter_model.safetensors", TSR_UNSUPPORTED, "an adapter");
+  expect("model.fp16.safetensors", TSR_UNSUPPORTED, "another name; name that");
+}
+
+TEST_F(Shards, MissingOnesAreCounted) {
+  map["x"] = "c.safetensors";
+  map["y"] = "d.safetensors";
+  expectRefused(TSR_NOT_FOUND, "2 of 4 shards are missing: put all beside the "
+                               "index");
+}
+
+TEST_F(Shards, APointerOfGitLfsIsNamed) {
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\n"
+                              "oid sha256:0\nsize 134\n";
+  writeFile(directory / "b.safetensors", pointer);
+  expectRefused(TSR_CORRUPT, "b.safetensors': it is a pointer of Git LFS");
+  expectRefused(pointer, "index.json': it is a pointer of Git LFS");
 }
 
 //===----------------------------------------------------------------------===//

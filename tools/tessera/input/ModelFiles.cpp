@@ -68,10 +68,14 @@ std::string tessera::modelWeights(const DriverOptions &options) {
   if (!options.checkpoint.empty())
     return stepOfCheckpoint(options.checkpoint);
   std::string weights = options.weights, folder = modelFolder(options);
-  for (const char *name :
-       {"/model.safetensors", "/model.safetensors.index.json"})
-    if (weights.empty() && llvm::sys::fs::exists(folder + name))
-      weights = folder;
+  tsr_status found =
+      weights.empty() ? tsr_weights_find(folder.c_str()) : TSR_NOT_FOUND;
+  if (found == TSR_OK)
+    weights = folder;
+  else if (found != TSR_NOT_FOUND) {
+    printError(tsr_last_error());
+    return "";
+  }
   if (weights.empty())
     printError("nothing says which parameters the model has; give "
                "--load-weights or --checkpoint");

@@ -1,6 +1,7 @@
 //===- FileChecks.cpp - are files where and what they must be? ------------===//
 
 #include "tools/tessera/options/FileChecks.h"
+#include "tessera/Json/LfsPointer.h"
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -41,6 +42,15 @@ std::string wantedModel(const DriverOptions &options) {
                         options.command == Command::Encode || options.isRun();
   return std::string("name a config.json, a directory that holds one, or a ") +
          (takesArtifacts ? ".mlir or .tsr file" : ".mlir file");
+}
+
+bool isLfsPointer(const std::string &path) {
+  if (!isRegular(path)) // what a pipe gives is read once
+    return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string head(sizeof kLfsPointerStart - 1, '\0');
+  return file.read(head.data(), static_cast<std::streamsize>(head.size())) &&
+         head == kLfsPointerStart;
 }
 
 bool holdsWeights(const fs::path &path) {
@@ -91,6 +101,9 @@ std::string checkModel(const DriverOptions &options) {
     return inQuotes(model) + " does not exist; " + wantedModel(options) +
            (looksLikeAName ? " (nothing is downloaded)" : "");
   }
+  for (const std::string &path : {model, model + "/config.json"})
+    if (isLfsPointer(path))
+      return inQuotes(path) + " " + kIsLfsPointer;
   bool isFile = options.isArtifact() || options.isProgram() ||
                 options.command == Command::Sign;
   if (isFile)
@@ -146,6 +159,8 @@ std::string checkInput(const std::string &flag, const std::string &path,
     return flag + " " + inQuotes(path) + " does not exist; " + remedy;
   if (isDirectory(path))
     return flag + " " + inQuotes(path) + " is a directory; " + remedy;
+  if (isLfsPointer(path))
+    return flag + " " + inQuotes(path) + " " + kIsLfsPointer;
   return "";
 }
 
