@@ -111,9 +111,7 @@ static tsr_status bindData(tsr_session *session, const tsr_data *data,
   return guarded([&] {
     requirePointer(session, "session");
     requirePointer(data, "data");
-    DataIdentity identity;
-    session->content.together([&] { identity = data->content.identity(); });
-    session->content.useData(identity, change);
+    session->content.useData(data->content, change);
   });
 }
 
@@ -123,4 +121,30 @@ tsr_status tsr_session_use_data(tsr_session *session, const tsr_data *data) {
 
 tsr_status tsr_session_change_data(tsr_session *session, const tsr_data *data) {
   return bindData(session, data, DataChange::Taken);
+}
+
+tsr_status tsr_session_compare_data(tsr_session *session,
+                                    const tsr_data *data) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(data, "data");
+    session->content.checkAlive();
+    session->content.checkSameTokens(data->content);
+  });
+}
+
+tsr_status tsr_session_compare_files(tsr_session *session,
+                                     const char *const *paths, size_t count) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    if (count != 0)
+      requirePointer(paths, "paths");
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) {
+      requirePointer(paths[i], "a path");
+      names.emplace_back(paths[i]);
+    }
+    session->content.checkAlive();
+    session->content.checkSameFiles(names);
+  });
 }

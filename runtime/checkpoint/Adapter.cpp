@@ -213,6 +213,8 @@ void loadAdapter(Session &session, const std::string &given) {
     checkTrainedBeside(session, directory);
     matching = std::make_unique<AdapterMatching>(session.metadata(), directory);
   });
+  session.checkSameFiles({concat(directory, "/", adapterConfigFile),
+                          concat(directory, "/", adapterFile)});
   session.fillOnEveryRank([&](Rank &rank) {
     for (const AdapterMatch &match : matching->matches) {
       Source source = [&](int64_t first, int64_t count, double *out) {

@@ -166,9 +166,10 @@ std::vector<StateMatch> matchAll(const Metadata &metadata,
 /// A checkpoint that is checked against an artifact.
 struct Opened {
   Opened(const Metadata &metadata, const std::string &path)
-      : manifest(checked(metadata, path)), files(open(metadata, path)),
-        matches(matchAll(metadata, files)) {}
+      : path(path), manifest(checked(metadata, path)),
+        files(open(metadata, path)), matches(matchAll(metadata, files)) {}
 
+  std::string path;
   Manifest manifest;
   StateFiles files;
   std::vector<StateMatch> matches;
@@ -208,6 +209,16 @@ private:
     return manifest;
   }
 };
+
+/// What the manifest says of its files was found in them.
+std::vector<FileContent> filesOf(const Opened &checkpoint) {
+  std::vector<FileContent> contents;
+  for (const Manifest::File &file : checkpoint.manifest.files)
+    contents.push_back({concat(checkpoint.path, "/", file.name),
+                        concat(file.bytes, " bytes (hash ", file.hash, ")")});
+  contents.push_back(contentOf(concat(checkpoint.path, "/", manifestFile)));
+  return contents;
+}
 } // namespace
 
 std::string checkpointIn(const std::string &path) {
@@ -241,13 +252,9 @@ void loadCheckpoint(Session &session, const std::string &directory) {
   });
   session.checkSame(concat("the step of the checkpoint in '", directory, "'"),
                     checkpoint->manifest.step);
-  const std::optional<DataIdentity> &data = checkpoint->manifest.data;
-  session.checkSame("1 if the checkpoint names its data, else 0,",
-                    data.has_value());
-  if (data && session.data())
-    checkSameData(*session.data(), *data);
-  if (data)
-    session.useData(*data, DataChange::Refused);
+  session.checkSameContents(filesOf(*checkpoint));
+  if (checkpoint->manifest.data)
+    session.adoptData(*checkpoint->manifest.data);
   session.fillOnEveryRank([&](Rank &rank) {
     for (const StateMatch &match : checkpoint->matches)
       writeStored(rank, *match.tensor,

@@ -181,7 +181,7 @@ void removeLeftovers(const std::string &directory) {
 }
 
 /// Files with weights are streams of their own.
-std::vector<int64_t> sequencesOfFiles(const Session &session) {
+std::vector<int64_t> sequencesOfFiles(Session &session) {
   std::vector<int64_t> shares, counts;
   if (session.data())
     for (const DataIdentity::File &file : session.data()->files)
@@ -195,13 +195,13 @@ std::vector<int64_t> sequencesOfFiles(const Session &session) {
   return counts;
 }
 
-DataPosition positionOf(const Session &session) {
+DataPosition positionOf(Session &session) {
   const Model &model = session.metadata().model;
   return {session.sequences(), model.sequence,
           model.decoder ? model.decoder->target : 0, sequencesOfFiles(session)};
 }
 
-void writeCheckpoint(const Session &session, Gathering &state,
+void writeCheckpoint(Session &session, Gathering &state,
                      const OwnedDirectory &owned, int64_t count) {
   const std::string &directory = owned.path();
   removeLeftovers(directory);

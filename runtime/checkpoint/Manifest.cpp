@@ -25,6 +25,8 @@ static void writeData(const DataIdentity &data, json &entry) {
     part["name"] = file.name;
     part["tokens"] = file.tokens;
     part["xxh3_64_of_ends"] = file.sampleHash;
+    if (!file.contentHash.empty())
+      part["xxh3_64_of_blocks"] = file.contentHash;
     part["share"] = file.share;
     part["first"] = file.first;
     part["count"] = file.count;
@@ -85,15 +87,21 @@ static AdapterBase readBase(const JsonView &entry) {
   return base;
 }
 
+static DataIdentity::File readDataFile(const JsonView &file) {
+  constexpr const char *hash = "xxh3_64_of_blocks"; // not in older manifests
+  return {file.at("name").text(),
+          file.at("tokens").integer(0, INT64_MAX),
+          file.at("xxh3_64_of_ends").text(),
+          file.at("share").integer(0, INT64_MAX),
+          file.at("first").integer(0, INT64_MAX),
+          file.at("count").integer(0, INT64_MAX),
+          file.has(hash) ? file.at(hash).text() : ""};
+}
+
 static DataIdentity readData(const JsonView &entry) {
   DataIdentity data;
   for (const JsonView &file : entry.items())
-    data.files.push_back({file.at("name").text(),
-                          file.at("tokens").integer(0, INT64_MAX),
-                          file.at("xxh3_64_of_ends").text(),
-                          file.at("share").integer(0, INT64_MAX),
-                          file.at("first").integer(0, INT64_MAX),
-                          file.at("count").integer(0, INT64_MAX)});
+    data.files.push_back(readDataFile(file));
   return data;
 }
 

@@ -285,6 +285,7 @@ void loadWeights(Session &session, const std::string &given) {
     if (adapts)
       session.setBase(baseAt(file, *files));
   });
+  session.checkSameFiles(files->paths());
   bool fresh = !session.isReady();
   session.fillOnEveryRank([&](Rank &rank) {
     for (const WeightMatch &match : matching->matches)

@@ -69,7 +69,7 @@ void Data::checkWeights(const std::vector<std::string> &paths) const {
 void Data::openFiles(const std::vector<std::string> &paths) {
   for (const std::string &path : paths) {
     auto file =
-        std::make_unique<TokenFile>(path, options.format, options.vocabulary);
+        std::make_shared<TokenFile>(path, options.format, options.vocabulary);
     for (size_t i = 0; i < files.size(); ++i) {
       if (files[i]->path() != file->path())
         continue;
@@ -218,6 +218,36 @@ DataIdentity Data::identity() const {
          parts[i].begin, parts[i].count});
   }
   return identity;
+}
+
+std::vector<std::string> Data::hashContents() const {
+  std::vector<std::string> hashes;
+  const std::atomic<bool> stops = false;
+  for (const auto &file : files)
+    hashes.push_back(hashText(file->contentHash(HashThreads::All, stops)));
+  return hashes;
+}
+
+std::shared_ptr<DataHashing> Data::startHashing() const {
+  return std::make_shared<DataHashing>(files);
+}
+
+std::vector<FileContent>
+Data::contents(const std::vector<std::string> &hashes) const {
+  std::vector<FileContent> contents;
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::string text =
+        concat(files[i]->count(), " tokens (hash ", hashes[i], ")");
+    if (const MegatronIndex *index = files[i]->index())
+      text += concat(", an index of ", index->documents(), " documents (hash ",
+                     hashText(contentHash(index->content())), ")");
+    text += concat(", of which tokens ", parts[i].begin, " to ",
+                   parts[i].begin + parts[i].count, " are read");
+    if (isWeighted())
+      text += concat(" with ", shares[i], " of the shares");
+    contents.push_back({files[i]->path(), text});
+  }
+  return contents;
 }
 
 //===----------------------------------------------------------------------===//

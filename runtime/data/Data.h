@@ -2,6 +2,7 @@
 #ifndef TESSERA_RUNTIME_DATA_DATA_H
 #define TESSERA_RUNTIME_DATA_DATA_H
 
+#include "runtime/data/DataHashing.h"
 #include "runtime/data/DataIdentity.h"
 #include "runtime/data/Mixture.h"
 #include "runtime/data/TokenStream.h"
@@ -57,7 +58,17 @@ public:
   };
   /// TSR_INVALID_ARGUMENT: there are not so many files.
   FileShare fileShare(size_t file) const;
+  /// Without the contents of the files.
   DataIdentity identity() const;
+  /// Hashes of all tokens of each file, which take as long as reading them.
+  /// TSR_IO.
+  std::vector<std::string> hashContents() const;
+  /// Begins to find the same on another thread.
+  std::shared_ptr<DataHashing> startHashing() const;
+  /// What is read of each file, with these hashes of its tokens, to compare it
+  /// with what other processes read.
+  std::vector<FileContent>
+  contents(const std::vector<std::string> &hashes) const;
 
   /// Sequences [first, first + count) of the order, out[count, columns].
   /// TSR_INVALID_ARGUMENT names the first token outside of the vocabulary.
@@ -76,7 +87,7 @@ private:
   void makeStreams(const std::vector<SplitFile> &splits);
 
   DataOptions options;
-  std::vector<std::unique_ptr<TokenFile>> files;
+  std::vector<std::shared_ptr<const TokenFile>> files;
   std::vector<FilePart> parts;      ///< Of each file, what is read.
   std::vector<TokenStream> streams; ///< Of all parts, or of each.
   std::vector<int64_t> shares;      ///< Of each stream.

@@ -1,27 +1,31 @@
 //===- DataIdentity.cpp - what a run was trained on -----------------------===//
 #include "runtime/data/DataIdentity.h"
 
-#include "runtime/support/File.h"
 #include "runtime/support/Status.h"
+
+#include <algorithm>
 
 namespace tessera {
 
 using File = DataIdentity::File;
 
-static std::string describeContent(const File &file) {
-  return concat("'", file.name, "' of ", file.tokens, " tokens (hash ",
-                file.sampleHash, ")");
+static std::string describeContent(const File &file, const std::string &hash) {
+  return concat("'", file.name, "' of ", file.tokens, " tokens (hash ", hash,
+                ")");
 }
 
 static std::string describePart(const File &file) {
   return concat("tokens ", file.first, " to ", file.first + file.count);
 }
 
-/// Of a file and the one in its place.
+/// What differs between a file and the one in its place.
 static std::string differenceOf(const File &own, const File &other) {
-  if (own.tokens != other.tokens || own.sampleHash != other.sampleHash)
-    return concat("is ", describeContent(own), ", it was ",
-                  describeContent(other));
+  bool knowsAll = !own.contentHash.empty() && !other.contentHash.empty();
+  const std::string &hash = knowsAll ? own.contentHash : own.sampleHash;
+  const std::string &before = knowsAll ? other.contentHash : other.sampleHash;
+  if (own.tokens != other.tokens || hash != before)
+    return concat("is ", describeContent(own, hash), ", it was ",
+                  describeContent(other, before));
   if (own.share != other.share)
     return concat("('", own.name, "') has ", own.share,
                   " of the shares, it had ", other.share);
@@ -42,12 +46,15 @@ std::string DataIdentity::differenceFrom(const DataIdentity &other) const {
   return "";
 }
 
-uint64_t DataIdentity::hash() const {
-  std::string text;
-  for (const File &file : files)
-    text += concat(file.tokens, " ", file.sampleHash, " ", file.share, " ",
-                   file.first, " ", file.count, "\n");
-  return hashBytes(text.data(), text.size());
+bool DataIdentity::hasContents() const {
+  return std::any_of(files.begin(), files.end(), [](const File &file) {
+    return !file.contentHash.empty();
+  });
+}
+
+void DataIdentity::setContents(const std::vector<std::string> &hashes) {
+  for (size_t i = 0; i < files.size() && i < hashes.size(); ++i)
+    files[i].contentHash = hashes[i];
 }
 
 void checkSameData(const DataIdentity &now, const DataIdentity &before) {

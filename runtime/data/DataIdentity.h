@@ -18,12 +18,18 @@ struct DataIdentity {
     std::string sampleHash; ///< Of the first and the last of them.
     int64_t share;          ///< Of all shares; 0 if there are no weights.
     int64_t first, count;   ///< The tokens that are read.
+    /// Of all of them; "": nobody has hashed them, or an older version has
+    /// written the checkpoint. Two files are then told apart by the rest.
+    std::string contentHash = {};
   };
   std::vector<File> files;
 
   /// What differs, for people, with both values; "" if nothing does.
   std::string differenceFrom(const DataIdentity &other) const;
-  uint64_t hash() const;
+  /// Whether the content of a file is known.
+  bool hasContents() const;
+  /// `hashes` of the files in their order.
+  void setContents(const std::vector<std::string> &hashes);
 };
 
 /// TSR_MISMATCH: `now` is other data than what a run was trained on before.

@@ -29,6 +29,7 @@ public:
   bool isSigned() const { return hasSign; }
   int64_t tokens() const { return total; }
   int64_t documents() const { return last; }
+  const InputFile &content() const { return file; }
   /// The first token of a document; of `documents()`: tokens().
   int64_t begin(int64_t document) const;
   /// The document that begins nearest to a token, of two the earlier one.

@@ -210,6 +210,23 @@ void TokenFile::read(int64_t position, int64_t count, int32_t *out) const {
   }
 }
 
+uint64_t TokenFile::contentHash(HashThreads threads,
+                                const std::atomic<bool> &stops) const {
+  constexpr int64_t most = int64_t(1) << 18; // part of what the hash means
+  Widen widen = widenOf(format);
+  auto hashOf = [&](int64_t block) {
+    if (stops)
+      fail(TSR_ABORTED, "nobody waits for the hash of '", path(), "'");
+    int64_t first = block * most, length = std::min(most, count() - first);
+    std::vector<char> bytes(length * width());
+    std::vector<int32_t> tokens(length);
+    file.read(format.skipped + first * width(), bytes.data(), bytes.size());
+    (void)widen(bytes.data(), length, UINT64_MAX, tokens.data());
+    return hashBytes(tokens.data(), tokens.size() * sizeof(int32_t));
+  };
+  return hashOfBlocks((count() + most - 1) / most, hashOf, threads);
+}
+
 /// Names the first token that is outside of the vocabulary.
 void TokenFile::refuseAmong(const char *bytes, int64_t first,
                             int64_t count) const {

@@ -3,6 +3,9 @@
 #define TESSERA_RUNTIME_DATA_TOKENFILE_H
 
 #include "runtime/data/TokenFormat.h"
+#include "runtime/support/ContentHash.h"
+
+#include <atomic>
 
 #include <vector>
 
@@ -25,6 +28,11 @@ public:
   int64_t width() const { return format.width; }
   /// Of the first and the last tokens, whatever their width in the file.
   uint64_t sampleHash() const { return hashOfSample; }
+  /// Of all tokens in blocks, whatever their width in the file, by
+  /// hashOfBlocks; those outside of the vocabulary are no error here. TSR_IO;
+  /// TSR_ABORTED once `stops`.
+  uint64_t contentHash(HashThreads threads,
+                       const std::atomic<bool> &stops) const;
   /// Tokens [position, position + count). TSR_INVALID_ARGUMENT: the file was
   /// changed, and one is outside of the vocabulary now.
   void read(int64_t position, int64_t count, int32_t *out) const;

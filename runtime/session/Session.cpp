@@ -125,21 +125,6 @@ const OwnedDirectory &Session::own(const std::string &directory) {
   return *directories.back();
 }
 
-void Session::useData(const DataIdentity &data, DataChange change) {
-  checkAlive();
-  int64_t hash = 0;
-  together([&] { hash = static_cast<int64_t>(data.hash()); });
-  checkSame("the hash of the data", hash);
-  together([&] {
-    if (dataIdentity && change == DataChange::Refused)
-      checkSameData(data, *dataIdentity);
-    bool isOther = !dataIdentity || !data.differenceFrom(*dataIdentity).empty();
-    if (isOther && change == DataChange::Taken)
-      position.sequences = 0;
-    dataIdentity = data;
-  });
-}
-
 void Session::setSchedule(const Schedule &next) {
   checkSchedule(next);
   schedule = next;
@@ -669,13 +654,33 @@ int32_t Session::largest(int32_t value) const {
   return value;
 }
 
-void Session::checkSame(const std::string &what, int64_t value) const {
-  if (hasAllRanks())
-    return;
+std::vector<int64_t> Session::gatherAll(int64_t value) const {
   std::vector<int64_t> values(metadata().mesh.ranks());
   Between between(core->communicator());
   check(core->communicator().allGather(overAll(2, TSR_DTYPE_I32), &value,
                                        values.data()));
+  return values;
+}
+
+std::vector<std::string> Session::gatherTexts(const std::string &text) const {
+  std::vector<int64_t> lengths = gatherAll(static_cast<int64_t>(text.size()));
+  // In words of 32 bits, as many from each process.
+  int64_t words = *std::max_element(lengths.begin(), lengths.end()) / 4 + 1;
+  std::string own = text, all(4 * words * lengths.size(), '\0');
+  own.resize(4 * words);
+  Between between(core->communicator());
+  check(core->communicator().allGather(overAll(words, TSR_DTYPE_I32),
+                                       own.data(), all.data()));
+  std::vector<std::string> texts;
+  for (size_t rank = 0; rank < lengths.size(); ++rank)
+    texts.push_back(all.substr(4 * words * rank, lengths[rank]));
+  return texts;
+}
+
+void Session::checkSame(const std::string &what, int64_t value) const {
+  if (hasAllRanks())
+    return;
+  std::vector<int64_t> values = gatherAll(value);
   for (size_t rank = 1; rank < values.size(); ++rank)
     if (values[rank] != values[0])
       fail(TSR_MISMATCH, what, " is ", values[0], " for rank 0 and ",

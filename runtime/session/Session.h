@@ -2,7 +2,7 @@
 #ifndef TESSERA_RUNTIME_SESSION_SESSION_H
 #define TESSERA_RUNTIME_SESSION_SESSION_H
 
-#include "runtime/data/DataIdentity.h"
+#include "runtime/data/Data.h"
 #include "runtime/session/CachePlaces.h"
 #include "runtime/session/LearningRate.h"
 #include "runtime/session/RankThreads.h"
@@ -124,6 +124,13 @@ public:
   int32_t largest(int32_t value) const;
   /// Collective: TSR_MISMATCH if the processes' values differ; `what` they are.
   void checkSame(const std::string &what, int64_t value) const;
+  /// Collective: TSR_MISMATCH names the first file whose content is another one
+  /// than in the first process, its rank, and both contents.
+  void checkSameContents(const std::vector<FileContent> &files) const;
+  /// The same of files that each process reads now, if there are others.
+  void checkSameFiles(const std::vector<std::string> &paths) const;
+  /// The same of data that the state is not trained on.
+  void checkSameTokens(const Data &data) const;
 
   /// Keeps other runs from writing to `directory` until the session ends. The
   /// first call makes it; later ones check that it is still the same. TSR_IO.
@@ -132,11 +139,14 @@ public:
   const AdapterBase &base() const { return adapterBase; }
   void setBase(AdapterBase base) { adapterBase = std::move(base); }
 
-  /// What the state is trained on, if that is known.
-  const std::optional<DataIdentity> &data() const { return dataIdentity; }
+  /// What the state is trained on, if that is known, once it is hashed.
+  const std::optional<DataIdentity> &data();
   /// Collective. TSR_MISMATCH: the processes' differ, or it is another one. Of
   /// other data that is taken nothing has been read.
-  void useData(const DataIdentity &data, DataChange change);
+  void useData(const Data &data, DataChange change);
+  /// What a checkpoint names, which all processes read alike. TSR_MISMATCH: the
+  /// session is trained on other data.
+  void adoptData(const DataIdentity &recorded);
 
   /// Runs `body` on every local rank's thread; throws the first failure.
   void onEveryRank(const std::function<void(Rank &)> &body);
@@ -157,6 +167,9 @@ private:
   template <class Value>
   void writeValues(const TensorInfo &tensor, const Value *values);
   Status gatherFailure(const Status &own) const;
+  /// Collective: the values of all processes by rank.
+  std::vector<int64_t> gatherAll(int64_t value) const;
+  std::vector<std::string> gatherTexts(const std::string &text) const;
   Collective overAll(int64_t count, int dtype) const;
   void checkTokens(const int32_t *tokens, size_t count) const;
   void checkReady() const;
@@ -193,6 +206,7 @@ private:
   std::vector<std::unique_ptr<OwnedDirectory>> directories;
   std::optional<DataIdentity> dataIdentity;
   AdapterBase adapterBase;
+  std::shared_ptr<DataHashing> dataHashing; ///< Of its contents; null: known.
   Status death;
 };
 

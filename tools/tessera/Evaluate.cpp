@@ -7,6 +7,7 @@
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/input/SharedFiles.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
@@ -201,6 +202,7 @@ int tessera::runEvaluate(const DriverOptions &given) {
     return printError(problem);
   if (std::string problem = checkRunFiles(options); !problem.empty())
     return printError(problem);
+  shareFiles(options);
   if (!options.choices.empty())
     return evaluateChoices(options);
   ArtifactFile artifact;

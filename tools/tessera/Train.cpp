@@ -2,6 +2,7 @@
 
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/SharedFiles.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
@@ -84,6 +85,7 @@ int tessera::runTrain(const DriverOptions &given) {
   if (std::string problem = limitRanks(options); !problem.empty())
     return printError(problem);
   resumeIfAny(options);
+  shareFiles(options);
   if (std::string problem = checkRunFiles(options); !problem.empty())
     return printError(problem);
   if (!options.isArtifact())

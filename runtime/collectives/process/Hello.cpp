@@ -105,7 +105,8 @@ std::string disagreement(const Hello &theirs, const Hello &own) {
                      i < b.size() ? shown(b[i].first) : "nothing");
     if (a[i].second != b[i].second)
       return differs(theirs, b[i].first, shown(a[i].second),
-                     shown(b[i].second));
+                     shown(b[i].second)) +
+             ", with the same files";
   }
   return "";
 }

@@ -132,10 +132,14 @@ typedef struct tsr_session_options {
 
 /* With a process per rank these are collective, that is, all processes make the
  * same calls in the same order: create, step, evaluate, largest, read, write,
- * save, claim, prune, load, load_weights, load_adapter, use_data, change_data.
- * If one of them fails in one process it fails in all; a process that ends
- * makes the others' next call, or the one they are in, fail with TSR_ABORTED.
- * Files are written by rank 0 alone and read by all. */
+ * save, claim, prune, load, load_weights, load_adapter, use_data, change_data,
+ * compare_data, compare_files. If one of them fails in one process it fails in
+ * all; a process that ends makes the others' next call, or the one they are in,
+ * fail with TSR_ABORTED.
+ * Files are written by rank 0 alone and read by all. What all read must have
+ * the same content: load, load_weights, load_adapter, use_data and change_data
+ * hash every file wholly, and a stale copy is a TSR_MISMATCH that names rank
+ * and file and both hashes. */
 
 /* Learning rate of step t (from 0), a function of t alone: linear warm-up over
  * warmup_steps, lr (t + 1) / warmup_steps, and then by kind:
@@ -615,9 +619,11 @@ tsr_status tsr_session_load(tsr_session *session, const char *directory);
  * are missing are drawn from the session's seed, tensors that the artifact has
  * not are ignored; tsr_session_notes names both. TSR_MISMATCH: any other
  * parameter is missing, one is misshapen, or two differ that the model ties;
- * TSR_NOT_FOUND: a file is missing; TSR_CORRUPT: an index that its files do not
- * fit, or that names files elsewhere. Nothing is written before all is checked.
- */
+ * TSR_NOT_FOUND: a file is missing; TSR_CORRUPT: a file that is cut off, is a
+ * pointer of Git LFS or is no safetensors file as the format's own package
+ * reads them, an index that its files do not fit, or that names files
+ * elsewhere; TSR_UNSUPPORTED: weights in another format. Nothing is written
+ * before all is checked. */
 tsr_status tsr_session_load_weights(tsr_session *session, const char *path);
 /* Whether tsr_session_load_weights finds a file by this path; it does not read
  * it. TSR_NOT_FOUND: there are no weights; TSR_UNSUPPORTED names weights in
@@ -726,14 +732,25 @@ tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
 tsr_status tsr_data_read(const tsr_data *data, int64_t first, int64_t count,
                          int32_t *out_tokens);
 /* Collective, as tsr_session_save. Says that the session is trained on this
- * data, which its checkpoints then name; `data` is not kept. TSR_MISMATCH: the
- * processes' data differ; or the checkpoint that was loaded names other data:
- * other tokens, shares or parts, not other names. tsr_session_load then refuses
- * such a checkpoint, too. Checkpoints that name none are taken. */
+ * data, which its checkpoints then name by a hash of all tokens; `data` is not
+ * kept. TSR_MISMATCH: the processes' data differ; or the checkpoint that was
+ * loaded names other data: other tokens, shares or parts, not other names.
+ * tsr_session_load then refuses such a checkpoint, too. Checkpoints that name
+ * none are taken. The call takes as long as reading the files; in one process,
+ * where nothing is compared, a thread hashes large ones until the session is
+ * saved. */
 tsr_status tsr_session_use_data(tsr_session *session, const tsr_data *data);
 /* The same, but the data may be another one than before. If it is, or if the
  * checkpoint names none, tsr_session_sequences is 0 again: an epoch begins. */
 tsr_status tsr_session_change_data(tsr_session *session, const tsr_data *data);
+/* Collective. TSR_MISMATCH: not all processes have the same data here, as that
+ * of an evaluation; rank, file and both hashes are named. Takes as long as
+ * reading the files; in one process it does nothing. */
+tsr_status tsr_session_compare_data(tsr_session *session, const tsr_data *data);
+/* The same of any files that all processes read, in the same order: their
+ * content counts, not their paths. TSR_NOT_FOUND, TSR_IO. */
+tsr_status tsr_session_compare_files(tsr_session *session,
+                                     const char *const *paths, size_t count);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -238,6 +238,15 @@ public:
   void useData(const Data &data);
   /// The same, though it may be other data than the checkpoint's.
   void changeData(const Data &data);
+  /// Throws if another process has other data here, as for an evaluation.
+  void compareData(const Data &data);
+  /// The same of any files, whatever their paths.
+  void compareFiles(const std::vector<std::string> &paths) {
+    std::vector<const char *> names;
+    for (const std::string &path : paths)
+      names.push_back(path.c_str());
+    detail::check(tsr_session_compare_files(get(), names.data(), names.size()));
+  }
   /// What the last loadWeights or save has to say, a line each.
   std::string notes() const { return tsr_session_notes(get()); }
   void loadWeights(const std::string &path) {
@@ -576,6 +585,10 @@ inline void Session::useData(const Data &data) {
 
 inline void Session::changeData(const Data &data) {
   detail::check(tsr_session_change_data(get(), data.get()));
+}
+
+inline void Session::compareData(const Data &data) {
+  detail::check(tsr_session_compare_data(get(), data.get()));
 }
 
 } // namespace tessera

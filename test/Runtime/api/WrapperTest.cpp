@@ -114,6 +114,8 @@ TEST(Wrapper, ReadsDataWithWeights) {
   tessera::Data other({directory / "a.txt"}, options);
   EXPECT_THROW(session.useData(other), tessera::Exception);
   session.changeData(other);
+  session.compareData(other); // with no other process
+  session.compareFiles({directory / "a.txt"});
 }
 
 } // namespace

@@ -115,6 +115,18 @@ TEST_F(CheckpointData, OtherDataIsRefused) {
                 "file 2 is 'b.txt' of 63 tokens (hash ");
 }
 
+/// Both ends are as before, and there are as many tokens.
+TEST_F(CheckpointData, ATokenInTheMiddleIsNoticed) {
+  std::string text(300'000, 'a');
+  writeFile(directory / "a.txt", text);
+  save({{"a.txt"}, {}, 0});
+  EXPECT_EQ(resume({{"a.txt"}, {}, 0}), TSR_OK);
+  text[150'000] = 'b';
+  writeFile(directory / "a.txt", text);
+  expectRefused({{"a.txt"}, {}, 0},
+                "file 1 is 'a.txt' of 300000 tokens (hash ");
+}
+
 TEST_F(CheckpointData, OtherDataIsTakenIfThatIsSaid) {
   save({{"a.txt"}, {}, 0});
   Training training(1, 1);

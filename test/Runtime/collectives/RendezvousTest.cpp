@@ -105,7 +105,7 @@ TEST(Rendezvous, DisagreementNamesBothValues) {
                                     {processOf(1, 2, at), {{"seed", "2"}}}})) {
     EXPECT_EQ(status.code, TSR_MISMATCH);
     EXPECT_EQ(status.message, "rank 1 has seed \"2\", rank 0 has \"1\"; start "
-                              "all processes alike");
+                              "all processes alike, with the same files");
   }
 }
 

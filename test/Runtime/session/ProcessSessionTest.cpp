@@ -2,68 +2,11 @@
 // Through the C API, each process's part on a thread of its own. Processes
 // proper are started by test/Tools/processes.test.
 //===----------------------------------------------------------------------===//
-#include "test/Runtime/fixture/Fixture.h"
-#include "test/Runtime/fixture/FixtureLayout.h"
-
-#include <atomic>
-#include <gtest/gtest.h>
-#include <thread>
+#include "test/Runtime/session/Processes.h"
 
 using namespace fixture;
 
 namespace {
-
-struct Processes {
-  int dp = 2, tp = 2;
-  tsr_session_options options = {};
-  /// What goes wrong in a step, and on which rank.
-  int fault = FAULT_NONE, faultyRank = 0;
-};
-
-/// Ranks that are ready. Nobody begins before all are: a failure is told to
-/// all at once, also to those that are not in their step yet.
-class Start {
-public:
-  explicit Start(int ranks) : missing(ranks) {}
-  void wait() {
-    --missing;
-    while (missing > 0)
-      std::this_thread::yield();
-  }
-  /// A rank that did not get here keeps nobody.
-  void giveUp() { missing = 0; }
-
-private:
-  std::atomic<int> missing;
-};
-
-/// body(training, rank) for each process of the mesh.
-template <class Body> void onProcesses(Processes run, const Body &body) {
-  std::string rendezvous = freeRendezvous();
-  Start start(run.dp * run.tp);
-  std::vector<double> fault(MAX_RANKS);
-  fault[run.faultyRank] = run.fault;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < run.dp * run.tp; ++rank)
-    threads.emplace_back([&, rank] {
-      tsr_session_options options = run.options;
-      options.world_size = run.dp * run.tp;
-      options.rank = rank;
-      options.rendezvous = rendezvous.c_str();
-      options.rendezvous_timeout_ms = 20000;
-      try {
-        Training training(run.dp, run.tp, options);
-        training.write("value", "fault", fault);
-        start.wait();
-        body(training, rank);
-      } catch (const std::exception &error) {
-        start.giveUp();
-        ADD_FAILURE() << "rank " << rank << ": " << error.what();
-      }
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-}
 
 struct MeshCase {
   int dp, tp;
@@ -254,7 +197,7 @@ TEST(ProcessSession, CallersOptionsMustBeTheSame) {
       EXPECT_THROW(Training(2, 2, options), std::runtime_error);
       EXPECT_EQ(std::string(tsr_last_error()),
                 "rank 1 has --lr \"0.2\", rank 0 has \"0.1\"; start all "
-                "processes alike");
+                "processes alike, with the same files");
     });
   for (std::thread &thread : threads)
     thread.join();

@@ -91,8 +91,14 @@ bool EvaluationData::open(const DriverOptions &options,
   if (!isText && !labelBytes.open(options, artifact))
     return false;
   ofBytes = isText && !isMasked(artifact);
-  return isReadable() && (options.launch.isAlone() ||
-                          agreeOnTokens(session, data.get(), batch));
+  bool isOfTraining = options.command == Command::Train &&
+                      options.evalData.empty(); // as what is trained on
+  if (isOfTraining)
+    return isReadable();
+  return isReadable() &&
+         compareData(options, session, data.get(),
+                     options.evalData.empty() ? options.data
+                                              : options.evalData);
 }
 
 bool EvaluationData::read(int64_t number) {

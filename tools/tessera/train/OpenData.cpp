@@ -2,11 +2,10 @@
 
 #include "tools/tessera/train/OpenData.h"
 #include "tessera/Json/ParseJson.h"
+#include "tools/tessera/input/HashingText.h"
 #include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/LabelBytes.h"
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/xxhash.h"
 #include <filesystem>
 
 using namespace tessera;
@@ -143,19 +142,19 @@ OpenedData tessera::openEvaluationData(const DriverOptions &options,
               order);
 }
 
-bool tessera::agreeOnTokens(tsr_session *session, const tsr_data *data,
-                            const std::vector<int32_t> &batch) {
-  uint64_t hash = llvm::xxh3_64bits(
-      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(batch.data()),
-                     batch.size() * sizeof(int32_t)));
-  hash += static_cast<uint64_t>(tsr_data_tokens(data));
-  auto own = static_cast<int32_t>(hash & 0x3FFFFFFF);
-  int32_t largest = 0, negated = 0;
-  if (tsr_session_largest(session, own, &largest) != TSR_OK ||
-      tsr_session_largest(session, -own, &negated) != TSR_OK)
-    return !printError(tsr_last_error());
-  if (largest == -negated)
+bool tessera::compareData(const DriverOptions &options, tsr_session *session,
+                          const tsr_data *data,
+                          const std::vector<std::string> &files) {
+  if (options.launch.isAlone())
     return true;
-  return !printError("the processes read different data; give all the same "
-                     "files, and a copy of them to each host");
+  printHashing(options, files);
+  return tsr_session_compare_data(session, data) == TSR_OK ||
+         !printError(tsr_last_error());
+}
+
+void tessera::printHashing(const DriverOptions &options,
+                           const std::vector<std::string> &paths) {
+  std::string text = hashingText(paths);
+  if (options.launch.rank == 0 && !text.empty())
+    printNote(text);
 }

@@ -30,10 +30,14 @@ OpenedData openEvaluationData(const DriverOptions &options,
 /// Whether tokens are the bytes of texts.
 bool isOfBytes(const tsr_data *data);
 
-/// Processes that read different tokens would compute nonsense: the first batch
-/// and the length of the data are compared. Prints an error where they differ.
-bool agreeOnTokens(tsr_session *session, const tsr_data *data,
-                   const std::vector<int32_t> &batch);
+/// Processes that read different tokens would compute nonsense: all tokens of
+/// `data`, which `files` hold, are compared. Prints an error where they differ.
+bool compareData(const DriverOptions &options, tsr_session *session,
+                 const tsr_data *data, const std::vector<std::string> &files);
+
+/// Says that these files are hashed, if that takes a while.
+void printHashing(const DriverOptions &options,
+                  const std::vector<std::string> &paths);
 
 } // namespace tessera
 

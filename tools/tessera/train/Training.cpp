@@ -50,6 +50,8 @@ bool Training::openData() {
 /// The session's checkpoints name the data, and those of other data are
 /// refused.
 bool Training::bindData() {
+  if (!options.launch.isAlone() || (options.resumes && !options.changesData))
+    printHashing(options, options.data);
   auto bind =
       options.changesData ? tsr_session_change_data : tsr_session_use_data;
   return bind(session.get(), data.get()) == TSR_OK ||
@@ -61,6 +63,8 @@ bool Training::startParameters() {
       !checkConfigBeside(options, tsr_artifact_metadata(artifact),
                          options.weights))
     return false;
+  if (!options.launch.isAlone() && !options.weights.empty())
+    printHashing(options, {options.weights});
   tsr_status status =
       options.resumes
           ? tsr_session_load(session.get(), options.resumeDir.c_str())
@@ -104,14 +108,6 @@ bool Training::readBatch() {
                        tsr_artifact_batch(artifact), batch.data()) == TSR_OK;
 }
 
-bool Training::agreeOnData() {
-  if (options.launch.isAlone())
-    return true;
-  if (!readBatch())
-    return !printError(tsr_last_error());
-  return agreeOnTokens(session.get(), data.get(), batch);
-}
-
 /// The CPU is in the headline already.
 void Training::printDevice() {
   if (!isFirst() || !options.plan.device.target.isCuda())
@@ -142,7 +138,7 @@ bool Training::prepare() {
   if (!evaluations.prepare(session.get()) ||
       !samples.prepare(session.get(), artifact, isOfBytes(data.get())))
     return false;
-  return agreeOnData() && bindData();
+  return bindData();
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,7 +45,6 @@ public:
 private:
   /// Whether this process prints, logs and makes the directory.
   bool isFirst() const { return options.launch.rank == 0; }
-  bool agreeOnData();
   bool readBatch();
   /// Reads the next step's batch, before the processes agree to go on.
   void fetchBatch();

@@ -1,0 +1,96 @@
+//===- SharedFiles.cpp - files that all processes read alike --------------===//
+
+#include "tools/tessera/input/SharedFiles.h"
+#include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/train/Training.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/xxhash.h"
+#include <filesystem>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+/// What a model's folder may hold that decides what is compiled, which tokens
+/// there are or how texts end.
+static constexpr const char *kBesideModel[] = {
+    "config.json",       "generation_config.json",
+    "tokenizer.json",    "tokenizer.model",
+    "vocab.json",        "merges.txt",
+    "vocab.txt",         "tokenizer_config.json",
+    "added_tokens.json", "special_tokens_map.json"};
+
+static std::string contentOf(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return "which is not there";
+  llvm::StringRef bytes = (*file)->getBuffer();
+  return llvm::formatv("{0} bytes (hash {1:x-16})", bytes.size(),
+                       llvm::xxh3_64bits(bytes))
+      .str();
+}
+
+namespace {
+using Shared = std::vector<std::pair<std::string, std::string>>;
+
+/// By the name alone: each host may have its own place for the files.
+void share(Shared &shared, const fs::path &path) {
+  shared.emplace_back("the file '" + path.filename().string() + "'",
+                      contentOf(path.string()));
+}
+
+void shareBeside(Shared &shared, const fs::path &folder,
+                 const fs::path &model = {}) {
+  for (const char *name : kBesideModel)
+    if (model != folder / name)
+      share(shared, folder / name);
+}
+
+/// Which checkpoint the run goes on from, and what it knows of its best one.
+void shareCheckpoint(const DriverOptions &options, Shared &shared) {
+  shared.emplace_back("as the newest checkpoint",
+                      options.resumes ? findCheckpoint(options.resumeDir)
+                                      : "none that it resumes");
+  if (options.keepsBest)
+    share(shared, options.checkpointDir + "/best/evaluation.json");
+}
+
+void sharePlan(const DriverOptions &options, Shared &shared) {
+  for (const auto &[name, path] : options.given)
+    if (name == "--plan")
+      share(shared, path);
+}
+
+void shareModel(const DriverOptions &options, Shared &shared) {
+  fs::path model = options.model;
+  std::error_code error;
+  bool isFolder = fs::is_directory(model, error);
+  if (!isFolder && !options.isArtifact()) // the session compares artifacts
+    share(shared, model);
+  if (!options.isArtifact() && !options.isProgram())
+    shareBeside(shared, isFolder ? model : model.parent_path(), model);
+}
+
+void shareQuestions(const DriverOptions &options, Shared &shared) {
+  if (options.choices.empty())
+    return;
+  share(shared, options.choices);
+  std::error_code error;
+  if (fs::is_directory(options.evalTokenizer, error))
+    shareBeside(shared, options.evalTokenizer);
+  else if (!options.evalTokenizer.empty())
+    share(shared, options.evalTokenizer);
+}
+} // namespace
+
+void tessera::shareFiles(DriverOptions &options) {
+  if (options.launch.isAlone())
+    return;
+  Shared shared;
+  sharePlan(options, shared);
+  shareModel(options, shared);
+  shareQuestions(options, shared);
+  shareCheckpoint(options, shared);
+  // First: from them follow options, such as those of a plan.
+  options.shared.insert(options.shared.begin(), shared.begin(), shared.end());
+}

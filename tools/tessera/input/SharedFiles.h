@@ -1,0 +1,21 @@
+//===- SharedFiles.h - files that all processes read alike ------*- C++ -*-===//
+// Processes compare what the session reads (tessera.h). What the command reads
+// before, to compile the model and to choose what to do, is compared here, by
+// name and content, with the options.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_INPUT_SHAREDFILES_H
+#define TESSERA_TOOLS_TESSERA_INPUT_SHAREDFILES_H
+
+#include "tools/tessera/options/DriverOptions.h"
+
+namespace tessera {
+
+/// Adds to `options.shared` what each process finds on its own disk: the model
+/// and the files beside it, the questions of --choices, the checkpoint from
+/// which a run goes on. Does nothing for a process that is alone.
+void shareFiles(DriverOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_INPUT_SHAREDFILES_H
