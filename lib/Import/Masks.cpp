@@ -76,6 +76,8 @@ static LogicalResult chooseSpecial(const ConfigFile &file,
   if (failed(special))
     return failure();
   sizes.special = *special;
+  if (sizes.special) // They change what a run masks.
+    file.note("special_tokens", llvm::json::Array(*sizes.special));
   return success();
 }
 

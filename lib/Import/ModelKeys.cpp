@@ -25,7 +25,7 @@ static constexpr llvm::StringLiteral kTrainingKeys[] = {
     "output_router_logits", "router_aux_loss_coef",
     "router_jitter_noise",  "bos_token_id",
     "eos_token_id",         "pad_token_id",
-    "mask_token_id"};
+    "mask_token_id",        "special_tokens"};
 
 void tessera::attachModelKeys(ModuleOp module, const ConfigFile &file) {
   Builder builder(module.getContext());
