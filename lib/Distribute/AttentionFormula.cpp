@@ -166,7 +166,9 @@ Value AttentionFormulas::biases(nn::AttentionOp op, const Shape &shape) {
   Value table = op.getBiasTable();
   Value isBucket = f.isZero(f.difference("zct", bucketsOf(op, shape), "e",
                                          f.count(sizeAt(table, 0))));
-  Value ofPosition = f.product("zcte,em->zctm", {isBucket, table});
+  // Muon's matrices are what products alone read: the table is none.
+  Value read = f.sum("em->em", table);
+  Value ofPosition = f.product("zcte,em->zctm", {isBucket, read});
   Value positions = f.indices(r, shape.rowSizes, shape.rowWeights(0, 1, 0));
   Value isPosition =
       f.isZero(f.difference(r, positions, "z", f.count(shape.queries())));

@@ -48,6 +48,9 @@ double floorOf(Precision precision) {
 constexpr double kUpdateCondition =
     kVerifyLearningRate / OptimizerOptions::kEpsilon;
 
+/// A mean of gradients with no element above this, in f64, is rounding noise.
+constexpr double kNoise = 1e-12;
+
 /// What f64 must have of a value that overflowed: so near to the largest f32,
 /// 3.4e38, that the terms of its sum may have been beyond it.
 constexpr double kNearlyInfinite = 1e30;
@@ -89,6 +92,7 @@ private:
              const std::vector<double> &found,
              const std::vector<double> &wanted);
   void refuseNaN(const KeptTensor &tensor, const Difference &difference);
+  void noteUpdate(const KeptTensor &tensor, const std::vector<double> &wanted);
   void noteInfinity(const KeptTensor &tensor,
                     const std::vector<double> &wanted);
   bool doubtOverflow(const KeptTensor &tensor, const std::vector<double> &found,
@@ -115,6 +119,8 @@ private:
   NumericCheck &check;
   double tolerance;
   int64_t step = 0;
+  /// AdamW has made updates of rounding noise, which values may be made of.
+  bool carriesNoise = false;
   std::string infinite; ///< The first value of the step that overflowed alike.
 };
 
@@ -255,6 +261,13 @@ void Comparison::refuseNaN(const KeptTensor &tensor,
       isWanted ? difference.wantedNaN : difference.foundNaN);
 }
 
+/// A parameter of noise is read by the steps that follow.
+void Comparison::noteUpdate(const KeptTensor &tensor,
+                            const std::vector<double> &wanted) {
+  double largest = tensor.role == "moment1" ? largestNumber(wanted) : 0;
+  carriesNoise |= largest > 0 && largest < kNoise;
+}
+
 /// Infinities that both runs have are equal, but what follows from them may be
 /// NaN in both: then f64 must have their value near the range of f32.
 void Comparison::noteInfinity(const KeptTensor &tensor,
@@ -288,14 +301,16 @@ bool Comparison::judge(const KeptTensor &tensor, const KeptTensor &reference,
                        const std::vector<double> &wanted) {
   const bool isExact = options.precision == Precision::F64;
   double floor = floorOf(options.precision);
-  if (isExact && tensor.isUpdate())
+  if (isExact && (tensor.isUpdate() || carriesNoise))
     floor *= kUpdateCondition;
   Difference difference = differenceOf(found, wanted, floor);
   double error = difference.relative();
   bool differs = !(error <= tolerance);
   if (!isExact && differs && doubtOverflow(tensor, found, wanted))
     return true;
-  if (!isExact)
+  if (isExact)
+    noteUpdate(tensor, wanted);
+  else
     noteInfinity(tensor, wanted);
   if (differs && !doubt(reference, tolerance * difference.largest))
     return false;
