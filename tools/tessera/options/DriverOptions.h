@@ -146,6 +146,7 @@ struct DriverOptions {
   bool resumes = false, resumesIfAny = false;
   bool randomWeights = false; ///< Nobody forgot to name any.
   double epochs = 0;          ///< In place of --steps; 0: not given.
+  int64_t epochSequences = 0; ///< That these are, once the data is open.
   double peakFlops = 0; ///< Per second, of all devices of the run; 0: unknown.
   Launch launch;        ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;

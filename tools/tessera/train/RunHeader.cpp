@@ -6,17 +6,20 @@
 
 using namespace tessera;
 
-/// "1 epoch", "0.732 epochs".
+/// "1 epoch", "0.732 epochs", "92800 epochs".
 static std::string epochsText(double epochs) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3g epoch%s", epochs,
+  char text[60];
+  std::snprintf(text, sizeof text,
+                epochs < 1000 ? "%.3g epoch%s" : "%.0f epoch%s", epochs,
                 epochs == 1 ? "" : "s");
   return text;
 }
 
+/// By the whole run; earlier steps may have had another batch.
 static double sequencesRead(const RunFacts &facts) {
-  return static_cast<double>(facts.lastStep) *
-         static_cast<double>(tsr_artifact_batch(facts.artifact));
+  return static_cast<double>(facts.sequencesRead) +
+         static_cast<double>(facts.lastStep - facts.firstStep) *
+             static_cast<double>(tsr_artifact_batch(facts.artifact));
 }
 
 static int64_t tokensOfSequence(const RunFacts &facts) {

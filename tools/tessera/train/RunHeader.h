@@ -15,6 +15,7 @@ struct RunFacts {
   const Report &report;
   const tsr_artifact *artifact;
   const tsr_data *data;
+  int64_t sequencesRead; ///< Before the first step.
   int64_t firstStep, lastStep;
 };
 

@@ -8,15 +8,16 @@
 
 using namespace tessera;
 
-int64_t tessera::stepsOfEpochs(double epochs, int64_t sequences,
-                               int64_t batch) {
-  // The product and the quotient are rounded once each: 0.1 epochs of 30
-  // sequences are 3, and not a step more.
+int64_t tessera::sequencesOfEpochs(double epochs, int64_t sequences) {
+  // The product is rounded: 0.1 epochs of 30 sequences are 3, and not 4.
   constexpr double rounding = 1e-12, most = 1e15;
-  double exact =
-      epochs * static_cast<double>(sequences) / static_cast<double>(batch);
-  double steps = std::max(1.0, std::ceil(exact * (1 - rounding)));
-  return steps <= most ? static_cast<int64_t>(steps) : 0;
+  double exact = epochs * static_cast<double>(sequences);
+  double count = std::max(1.0, std::ceil(exact * (1 - rounding)));
+  return count <= most ? static_cast<int64_t>(count) : 0;
+}
+
+int64_t tessera::stepsOfSequences(int64_t sequences, int64_t batch) {
+  return sequences <= 0 ? 0 : (sequences + batch - 1) / batch;
 }
 
 bool tessera::useEpochs(DriverOptions &options, const tsr_artifact *artifact) {
@@ -26,12 +27,13 @@ bool tessera::useEpochs(DriverOptions &options, const tsr_artifact *artifact) {
       openTrainingData(options, dataSizesOf(artifact), options.seed);
   if (!data)
     return false;
-  int64_t steps = stepsOfEpochs(options.epochs, tsr_data_sequences(data.get()),
-                                tsr_artifact_batch(artifact));
-  if (steps == 0)
+  options.epochSequences =
+      sequencesOfEpochs(options.epochs, tsr_data_sequences(data.get()));
+  if (options.epochSequences == 0)
     return !printError("--epochs makes more steps than a run can have; give a "
                        "smaller number");
-  options.plan.learningRate.totalSteps = steps;
+  options.plan.learningRate.totalSteps =
+      stepsOfSequences(options.epochSequences, tsr_artifact_batch(artifact));
   options.givenRate.insert("--steps");
   return true;
 }

@@ -8,12 +8,16 @@
 
 namespace tessera {
 
-/// Steps of `batch` sequences that read `sequences` at least `epochs` times.
-/// 0: more than a run can have.
-int64_t stepsOfEpochs(double epochs, int64_t sequences, int64_t batch);
+/// Sequences in so many epochs of `sequences`, rounded up; 0: more than a run
+/// can read.
+int64_t sequencesOfEpochs(double epochs, int64_t sequences);
 
-/// Puts the steps of --epochs, if it is given, in place of those of --steps.
-/// Prints an error and returns false where the data cannot be opened.
+/// Steps of `batch` sequences that read so many; 0 or less: none.
+int64_t stepsOfSequences(int64_t sequences, int64_t batch);
+
+/// Puts the steps of --epochs, if it is given, in place of those of --steps, as
+/// far as they are known before a checkpoint says what its run has read. Prints
+/// an error and returns false where the data cannot be opened.
 bool useEpochs(DriverOptions &options, const tsr_artifact *artifact);
 
 } // namespace tessera

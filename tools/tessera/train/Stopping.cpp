@@ -31,7 +31,8 @@ bool Stopping::agree(tsr_session *session) {
   if (tsr_session_largest(session, wish, &largest) != TSR_OK)
     return !printError(tsr_last_error());
   agreed = std::max(agreed, static_cast<Wish>(largest));
-  if (isFirst && own == Wish::GoOn && agreed == Wish::Stop)
+  bool isNews = own == Wish::GoOn && agreed == Wish::Stop;
+  if (isFirst && isNews && !isToldToStop())
     printNote("another process was told to stop: stopping after this step");
   own = std::max(own, agreed);
   return true;

@@ -8,6 +8,7 @@
 #include "tools/tessera/train/ByteEntropy.h"
 #include "tools/tessera/train/LossCurve.h"
 #include "tools/tessera/train/RunHeader.h"
+#include "tools/tessera/train/RunLength.h"
 #include "tools/tessera/train/StopSignals.h"
 #include <algorithm>
 #include <cmath>
@@ -58,6 +59,14 @@ bool Training::bindData() {
          !printError(tsr_last_error());
 }
 
+/// Earlier steps of a run may have had another batch.
+int64_t Training::countSteps() const {
+  if (options.epochs <= 0)
+    return options.plan.learningRate.totalSteps;
+  int64_t left = options.epochSequences - tsr_session_sequences(session.get());
+  return firstStep + stepsOfSequences(left, tsr_artifact_batch(artifact));
+}
+
 bool Training::startParameters() {
   if (!options.weights.empty() &&
       !checkConfigBeside(options, tsr_artifact_metadata(artifact),
@@ -75,6 +84,8 @@ bool Training::startParameters() {
     printNotes(options, session.get());
   if (status == TSR_OK && !options.adapter.empty())
     status = tsr_session_load_adapter(session.get(), options.adapter.c_str());
+  firstStep = tsr_session_next_step(session.get());
+  lastStep = countSteps();
   tsr_schedule schedule = {};
   schedule.size = sizeof schedule;
   const LearningRateOptions &rate = options.plan.learningRate;
@@ -82,14 +93,12 @@ bool Training::startParameters() {
   schedule.lr = rate.largest;
   schedule.min_lr = rate.smallest;
   schedule.warmup_steps = rate.warmupSteps;
-  schedule.total_steps = rate.totalSteps;
+  schedule.total_steps = lastStep;
   schedule.decay_steps = rate.decaySteps;
   if (status == TSR_OK && (!options.givenRate.empty() || !options.isArtifact()))
     status = tsr_session_set_schedule(session.get(), &schedule);
   if (status != TSR_OK)
     return !printError(tsr_last_error());
-  firstStep = tsr_session_next_step(session.get());
-  lastStep = rate.totalSteps;
   if (firstStep <= lastStep)
     return checkpoints.start();
   return !printError("the checkpoint is at step " + std::to_string(firstStep) +
@@ -98,8 +107,8 @@ bool Training::startParameters() {
 }
 
 std::string Training::header(const Report &report) const {
-  return runHeader(
-      {options, report, artifact, data.get(), firstStep, lastStep});
+  return runHeader({options, report, artifact, data.get(),
+                    tsr_session_sequences(session.get()), firstStep, lastStep});
 }
 
 /// The sequences after those that the run has read, whatever its batch was.

@@ -52,6 +52,7 @@ private:
   bool bindData();
   double measureBaseline() const;
   bool startParameters();
+  int64_t countSteps() const; ///< Of the whole run.
   /// A step, and what is due after it.
   bool round(Progress &progress);
   bool step(Progress &progress);
