@@ -303,6 +303,36 @@ tsr_status tsr_session_save_newest(tsr_session *session, const char *directory,
   });
 }
 
+tsr_status tsr_session_save_as(tsr_session *session, const char *directory) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(directory, "directory");
+    saveCheckpointAs(session->content, directory);
+  });
+}
+
+tsr_status tsr_session_set_model_folder(tsr_session *session,
+                                        const char *folder) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(folder, "folder");
+    session->content.setModelFiles(readModelFiles(folder));
+  });
+}
+
+tsr_status tsr_session_set_record(tsr_session *session, const char *name,
+                                  const char *json) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(name, "name");
+    requirePointer(json, "json");
+    const std::string text = json;
+    parseJson(concat("the record '", name, "'"), text.data(),
+              text.data() + text.size());
+    session->content.setRecord(name, text);
+  });
+}
+
 tsr_status tsr_session_claim(tsr_session *session, const char *directory) {
   return guarded([&] {
     requirePointer(session, "session");

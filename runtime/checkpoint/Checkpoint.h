@@ -29,6 +29,10 @@ void saveNewestCheckpoint(Session &session, const std::string &directory,
 /// `name`. A `count` of 0: all others are kept.
 void publishCheckpoint(const OwnedDirectory &owned, const std::string &scratch,
                        const std::string &name, int64_t count);
+/// The same, to `directory` itself in the place of the checkpoint that is
+/// there; its parent is what the session owns. TSR_INVALID_ARGUMENT: it holds
+/// another thing.
+void saveCheckpointAs(Session &session, const std::string &directory);
 /// Keeps other runs from saving there; saving claims the directory, too.
 void claimCheckpoints(Session &session, const std::string &directory);
 /// Removes all but the newest `count` complete checkpoints up to the session's
@@ -37,6 +41,9 @@ void pruneCheckpoints(Session &session, const std::string &directory,
                       int64_t count);
 /// The names of step directories that were completed, by step.
 std::map<int64_t, std::string> completeSteps(const std::string &directory);
+/// `directory` itself, or its newest step directory that was completed.
+/// TSR_NOT_FOUND.
+std::string findCheckpoint(const std::string &directory);
 /// The newest of the completed steps in a directory that is no model, adapter
 /// or checkpoint itself; else the path that is given.
 std::string checkpointIn(const std::string &path);
@@ -76,7 +83,8 @@ struct Manifest {
   std::optional<DataPosition> position;
   /// Of the artifact's metadata, as JSON; older checkpoints have none.
   std::map<std::string, std::string> modelKeys, trainingKeys;
-  AdapterBase base; ///< Of adapters.
+  AdapterBase base;                           ///< Of adapters.
+  std::map<std::string, std::string> records; ///< Of the session's caller.
 };
 
 /// A file of a `transformers` model other than weights.
@@ -85,6 +93,13 @@ struct ConfigText {
 };
 /// What to write beside the weights; empty where the artifact holds none.
 std::vector<ConfigText> configTexts(const Metadata &metadata);
+
+/// The files of a model's folder that say how to use it, but for its weights:
+/// config, tokenizer, pooling. TSR_IO.
+std::vector<ModelFile> readModelFiles(const std::string &folder);
+/// Writes those of them that are not there. TSR_IO.
+void writeModelFiles(const std::vector<ModelFile> &files,
+                     const std::string &directory);
 
 std::string writeManifest(const Manifest &manifest);
 /// TSR_CORRUPT: it is no manifest or is altered (it holds its own hash).

@@ -12,19 +12,6 @@
 namespace tessera {
 
 namespace {
-/// `directory` itself, or its newest step directory that was completed.
-std::string findCheckpoint(const std::string &directory) {
-  if (!isDirectory(directory))
-    fail(TSR_NOT_FOUND, "there is no directory '", directory, "'");
-  if (isFile(concat(directory, "/", manifestFile)))
-    return directory;
-  std::map<int64_t, std::string> steps = completeSteps(directory);
-  if (steps.empty())
-    fail(TSR_NOT_FOUND, "'", directory,
-         "' holds no checkpoint (no step-NNNNNNNN with a ", manifestFile, ")");
-  return concat(directory, "/", steps.rbegin()->second);
-}
-
 bool holdsModel(const std::string &directory) {
   for (const char *name :
        {manifestFile, modelFile, modelIndexFile, adapterFile, "config.json"})
@@ -221,6 +208,18 @@ std::vector<FileContent> filesOf(const Opened &checkpoint) {
 }
 } // namespace
 
+std::string findCheckpoint(const std::string &directory) {
+  if (!isDirectory(directory))
+    fail(TSR_NOT_FOUND, "there is no directory '", directory, "'");
+  if (isFile(concat(directory, "/", manifestFile)))
+    return directory;
+  std::map<int64_t, std::string> steps = completeSteps(directory);
+  if (steps.empty())
+    fail(TSR_NOT_FOUND, "'", directory,
+         "' holds no checkpoint (no step-NNNNNNNN with a ", manifestFile, ")");
+  return concat(directory, "/", steps.rbegin()->second);
+}
+
 std::string checkpointIn(const std::string &path) {
   if (!isDirectory(path) || holdsModel(path))
     return path;
@@ -270,6 +269,7 @@ void loadCheckpoint(Session &session, const std::string &directory) {
   session.resumeAt({checkpoint->manifest.step, checkpoint->manifest.seed,
                     checkpoint->manifest.skippedSteps, sequences});
   session.setBase(checkpoint->manifest.base);
+  session.setRecords(checkpoint->manifest.records);
   session.setNotes(notes);
 }
 

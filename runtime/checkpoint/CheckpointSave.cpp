@@ -10,6 +10,7 @@
 #include "runtime/support/DType.h"
 
 #include <cstdio>
+#include <functional>
 #include <numeric>
 
 namespace tessera {
@@ -201,6 +202,29 @@ DataPosition positionOf(Session &session) {
           model.decoder ? model.decoder->target : 0, sequencesOfFiles(session)};
 }
 
+/// All files of a checkpoint.
+void writeFiles(Session &session, Gathering &state,
+                const std::string &directory) {
+  AdapterBase base{session.base().path, {}};
+  Manifest manifest{session.nextStep(),
+                    session.seed(),
+                    session.nextStep(),
+                    writeModel(session, state, directory, base),
+                    session.data(),
+                    session.skippedSteps(),
+                    session.metadata().optimizer.kind,
+                    positionOf(session),
+                    session.metadata().modelKeys,
+                    session.metadata().trainingKeys,
+                    std::move(base),
+                    session.records()};
+  FileShard rest{optimizerFile, entriesOf(session.metadata(), Part::Optimizer)};
+  manifest.files.push_back(writeTensors(rest, state, directory));
+  writeModelFiles(session.modelFiles(), directory);
+  writeText(directory, manifestFile, writeManifest(manifest));
+  syncDirectory(directory);
+}
+
 void writeCheckpoint(Session &session, Gathering &state,
                      const OwnedDirectory &owned, int64_t count) {
   const std::string &directory = owned.path();
@@ -209,27 +233,37 @@ void writeCheckpoint(Session &session, Gathering &state,
   std::snprintf(name, sizeof name, "step-%08lld",
                 static_cast<long long>(session.nextStep()));
   Scratch scratch(concat(directory, "/.", name, ".tmp"));
-  AdapterBase base{session.base().path, {}};
-  Manifest manifest{session.nextStep(),
-                    session.seed(),
-                    session.nextStep(),
-                    writeModel(session, state, scratch.path, base),
-                    session.data(),
-                    session.skippedSteps(),
-                    session.metadata().optimizer.kind,
-                    positionOf(session),
-                    session.metadata().modelKeys,
-                    session.metadata().trainingKeys,
-                    std::move(base)};
-  FileShard rest{optimizerFile, entriesOf(session.metadata(), Part::Optimizer)};
-  manifest.files.push_back(writeTensors(rest, state, scratch.path));
-  writeText(scratch.path, manifestFile, writeManifest(manifest));
-  syncDirectory(scratch.path);
+  writeFiles(session, state, scratch.path);
   owned.check(); // writing took its time
   publishCheckpoint(owned, scratch.path, name, count);
 }
 
-void save(Session &session, const std::string &directory, int64_t count) {
+/// What lies in the place of a checkpoint is nothing, or one: itself, or, of
+/// older versions, in a step directory.
+void checkReplaceable(const std::string &directory) {
+  if (!isDirectory(directory) || listDirectory(directory).empty() ||
+      isFile(concat(directory, "/", manifestFile)) ||
+      !completeSteps(directory).empty())
+    return;
+  fail(TSR_INVALID_ARGUMENT, "'", directory,
+       "' is to become a checkpoint, but holds other files; move it away");
+}
+
+void replaceCheckpoint(Session &session, Gathering &state,
+                       const OwnedDirectory &owned, const std::string &name) {
+  const std::string target = concat(owned.path(), "/", name);
+  const std::string made = concat(owned.path(), "/.", name, ".tmp");
+  checkReplaceable(target);
+  removeDirectory(made); // of a run that was killed
+  Scratch scratch(made);
+  writeFiles(session, state, scratch.path);
+  owned.check();
+  replaceDirectory(scratch.path, target);
+}
+
+/// Runs `write` in the first process while all bring their parts of the state.
+void gather(Session &session,
+            const std::function<void(Gathering &state)> &write) {
   requireWholeParameters(session.metadata(), "saved in a checkpoint");
   session.checkAlive();
   if (!session.isReady())
@@ -238,7 +272,13 @@ void save(Session &session, const std::string &directory, int64_t count) {
   session.together([&] {
     Gathering state(session);
     if (session.isFirst())
-      writeCheckpoint(session, state, session.own(directory), count);
+      write(state);
+  });
+}
+
+void save(Session &session, const std::string &directory, int64_t count) {
+  gather(session, [&](Gathering &state) {
+    writeCheckpoint(session, state, session.own(directory), count);
   });
   std::vector<std::string> notes;
   if (session.metadata().configFiles.count("config.json") == 0)
@@ -260,6 +300,22 @@ void saveNewestCheckpoint(Session &session, const std::string &directory,
     fail(TSR_INVALID_ARGUMENT, "checkpoints to keep must be at least 1, but ",
          "are ", count);
   save(session, directory, count);
+}
+
+void saveCheckpointAs(Session &session, const std::string &directory) {
+  const size_t slash = directory.find_last_not_of('/');
+  const std::string path = directory.substr(0, slash + 1);
+  const size_t end = path.rfind('/');
+  const std::string name = path.substr(end + 1);
+  if (name.empty() || name == "." || name == "..")
+    fail(TSR_INVALID_ARGUMENT, "'", directory,
+         "' has no name that a checkpoint can have");
+  gather(session, [&](Gathering &state) {
+    replaceCheckpoint(
+        session, state,
+        session.own(end == std::string::npos ? "." : path.substr(0, end)),
+        name);
+  });
 }
 
 void claimCheckpoints(Session &session, const std::string &directory) {

@@ -122,6 +122,7 @@ std::string writeManifest(const Manifest &manifest) {
   writeKeys(manifest.modelKeys, "model_keys", root);
   writeKeys(manifest.trainingKeys, "training_keys", root);
   writeBase(manifest.base, root);
+  writeKeys(manifest.records, "records", root);
   json &files = root["files"] = JsonTree::Type::object;
   for (const Manifest::File &file : manifest.files) {
     json &entry = files[file.name] = JsonTree::Type::object;
@@ -195,6 +196,8 @@ Manifest readManifest(const InputFile &file) {
     manifest.trainingKeys = parseKeys(root.at("training_keys"));
   if (root.has("base"))
     manifest.base = readBase(root.at("base"));
+  if (root.has("records"))
+    manifest.records = parseKeys(root.at("records"));
   return manifest;
 }
 

@@ -13,20 +13,6 @@ namespace {
 /// The types that a merged matrix can be rounded to.
 constexpr int mergedTypes[] = {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64};
 
-/// What lies beside weights and says how to use them.
-constexpr const char *besideWeights[] = {"config.json",
-                                         "generation_config.json",
-                                         "tokenizer.json",
-                                         "tokenizer.model",
-                                         "tokenizer_config.json",
-                                         "special_tokens_map.json",
-                                         "added_tokens.json",
-                                         "vocab.json",
-                                         "vocab.txt",
-                                         "merges.txt",
-                                         "spiece.model",
-                                         "chat_template.jinja"};
-
 int typeOf(const std::string &path, const std::string &name,
            const std::string &dtype) {
   for (int type : mergedTypes)
@@ -143,17 +129,6 @@ void Merging::write(const std::string &directory) const {
   file.finish();
 }
 
-void copyBeside(const std::string &model, const std::string &directory) {
-  for (const char *name : besideWeights) {
-    std::string path = concat(model, "/", name);
-    if (!isFile(path))
-      continue;
-    std::string text = InputFile(path).readAll();
-    WrittenFile file(concat(directory, "/", name));
-    file.write(text.data(), text.size());
-    file.finish();
-  }
-}
 } // namespace
 
 void mergeAdapter(const std::string &model, const std::string &adapter,
@@ -169,7 +144,8 @@ void mergeAdapter(const std::string &model, const std::string &adapter,
   createDirectories(made);
   try {
     merging.write(made);
-    copyBeside(isDirectory(model) ? checkpointIn(model) : "", made);
+    if (isDirectory(model))
+      writeModelFiles(readModelFiles(checkpointIn(model)), made);
     syncDirectory(made);
     replaceDirectory(made, output);
   } catch (...) {

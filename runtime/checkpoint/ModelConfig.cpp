@@ -1,6 +1,7 @@
 //===- ModelConfig.cpp - config.json beside saved weights -----------------===//
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/support/DType.h"
+#include "runtime/support/File.h"
 
 #include <algorithm>
 
@@ -44,6 +45,73 @@ std::vector<ConfigText> configTexts(const Metadata &metadata) {
       files.push_back({name, ofSavedType(found->second, name, metadata)});
   }
   return files;
+}
+
+/// What lies beside weights and says how to use them.
+static constexpr const char *besideWeights[] = {
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "chat_template.jinja",
+    "chat_template.json",
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json"};
+
+/// Of sentence-transformers: "1_Pooling", "2_Normalize".
+static bool isModule(const std::string &name) {
+  return name.size() > 2 && name[0] >= '0' && name[0] <= '9' && name[1] == '_';
+}
+
+/// A module may have no file at all; its directory is there all the same.
+static void readModule(const std::string &folder, const std::string &module,
+                       std::vector<ModelFile> &files) {
+  const std::string config = concat(module, "/config.json");
+  const std::string path = concat(folder, "/", config);
+  if (isFile(path))
+    files.push_back({config, InputFile(path).readAll()});
+  else
+    files.push_back({concat(module, "/"), ""});
+}
+
+std::vector<ModelFile> readModelFiles(const std::string &folder) {
+  std::vector<ModelFile> files;
+  for (const char *name : besideWeights) {
+    const std::string path = concat(folder, "/", name);
+    if (isFile(path))
+      files.push_back({name, InputFile(path).readAll()});
+  }
+  if (!isFile(concat(folder, "/modules.json")))
+    return files;
+  for (const std::string &name : listDirectory(folder))
+    if (isModule(name) && isDirectory(concat(folder, "/", name)))
+      readModule(folder, name, files);
+  return files;
+}
+
+void writeModelFiles(const std::vector<ModelFile> &files,
+                     const std::string &directory) {
+  for (const ModelFile &file : files) {
+    const std::string path = concat(directory, "/", file.name);
+    if (isFile(path))
+      continue;
+    if (size_t slash = file.name.find('/'); slash != std::string::npos)
+      createDirectories(concat(directory, "/", file.name.substr(0, slash)));
+    if (file.name.back() == '/')
+      continue;
+    WrittenFile written(path);
+    written.write(file.content.data(), file.content.size());
+    written.finish();
+  }
 }
 
 } // namespace tessera

@@ -285,6 +285,7 @@ void loadWeights(Session &session, const std::string &given) {
     if (adapts)
       session.setBase(baseAt(file, *files));
   });
+  session.checkSame("1 if an adapter lies beside the weights, else 0,", adds);
   session.checkSameFiles(files->paths());
   bool fresh = !session.isReady();
   session.fillOnEveryRank([&](Rank &rank) {
@@ -295,8 +296,11 @@ void loadWeights(Session &session, const std::string &given) {
   });
   if (fresh)
     session.resumeAt({0, session.seed(), 0});
-  if (adds && adapts)
+  if (adds && adapts) {
     loadAdapter(session, path);
+    matching->notes.push_back(
+        concat("'", path, "': its adapter is loaded, too"));
+  }
   session.setNotes(matching->notes);
 }
 

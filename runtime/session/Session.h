@@ -33,6 +33,11 @@ struct AdapterBase {
   std::map<std::string, std::string> tensors;
 };
 
+/// A file beside the weights of a model, such as its tokenizer.
+struct ModelFile {
+  std::string name, content;
+};
+
 /// What becomes of data that is not what a checkpoint names.
 enum class DataChange { Refused, Taken };
 
@@ -139,6 +144,22 @@ public:
   const AdapterBase &base() const { return adapterBase; }
   void setBase(AdapterBase base) { adapterBase = std::move(base); }
 
+  /// What the caller keeps in checkpoints: by name, JSON.
+  const std::map<std::string, std::string> &records() const {
+    return notedDown;
+  }
+  void setRecords(std::map<std::string, std::string> all) {
+    notedDown = std::move(all);
+  }
+  void setRecord(const std::string &name, const std::string &json) {
+    notedDown[name] = json;
+  }
+  /// What checkpoints take along of the model's folder.
+  const std::vector<ModelFile> &modelFiles() const { return besideModel; }
+  void setModelFiles(std::vector<ModelFile> files) {
+    besideModel = std::move(files);
+  }
+
   /// What the state is trained on, if that is known, once it is hashed.
   const std::optional<DataIdentity> &data();
   /// Collective. TSR_MISMATCH: the processes' differ, or it is another one. Of
@@ -207,6 +228,8 @@ private:
   std::optional<DataIdentity> dataIdentity;
   AdapterBase adapterBase;
   std::shared_ptr<DataHashing> dataHashing; ///< Of its contents; null: known.
+  std::map<std::string, std::string> notedDown;
+  std::vector<ModelFile> besideModel;
   Status death;
 };
 

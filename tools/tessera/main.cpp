@@ -1,10 +1,12 @@
 //===- main.cpp - the driver ----------------------------------------------===//
 
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/RunRecord.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
@@ -96,9 +98,10 @@ int main(int argc, char **argv) {
     return printError("cannot open /dev/null: " + error.message());
   reportFileLimit();
   DriverOptions options;
-  ParseResult parsed = parseCommandLine(argc, argv, options);
+  ParseResult parsed = parseCommandLine(argc, argv, options, readRecipe);
   if (!parsed.error.empty())
     noteError(parsed.error);
+  options.model = modelIn(options.model);
   int exitCode = parsed.goesOn ? runCommand(options) : parsed.exitCode;
   // A verdict is printed already; an error is not one.
   if (asksForJson(argc, argv, "verify") && !printedErrors().empty())

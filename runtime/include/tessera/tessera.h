@@ -596,6 +596,20 @@ tsr_status tsr_session_save(tsr_session *session, const char *directory);
  * cannot be removed. TSR_INVALID_ARGUMENT: `count` is less than 1. */
 tsr_status tsr_session_save_newest(tsr_session *session, const char *directory,
                                    int64_t count);
+/* The same, to the directory itself, in the place of the checkpoint that is
+ * there: it appears whole, or the old one stays. The session claims its parent.
+ * TSR_INVALID_ARGUMENT: the directory holds other files. */
+tsr_status tsr_session_save_as(tsr_session *session, const char *directory);
+/* Checkpoints that are saved from now on take along what lies in a model's
+ * folder beside its weights (config, tokenizer, pooling), but for the files
+ * that the artifact holds itself. The files are read now. TSR_IO. */
+tsr_status tsr_session_set_model_folder(tsr_session *session,
+                                        const char *folder);
+/* Checkpoints that are saved from now on hold this JSON value in their
+ * manifest, as "records": {`name`: `json`}; tsr_session_load takes over those
+ * of the checkpoint. TSR_CORRUPT: `json` is no JSON. */
+tsr_status tsr_session_set_record(tsr_session *session, const char *name,
+                                  const char *json);
 /* Makes the directory and its file `.lock`, so that no other session saves
  * there until this one is destroyed or its process ends. TSR_IO: another run
  * has it; the message names its host and process. TSR_IO of tsr_session_save:
@@ -610,17 +624,35 @@ tsr_status tsr_session_claim(tsr_session *session, const char *directory);
  * removed, and all checkpoints that are left are whole. */
 tsr_status tsr_session_prune(tsr_session *session, const char *directory,
                              int64_t count);
-/* Restores parameters, optimizer state, step and seed from a step directory, or
- * from the newest complete one in DIR. Any mesh's checkpoint loads. */
+/* Restores parameters, optimizer state, step, seed, place in the data and
+ * records from a step directory, or from the newest complete one in DIR. Any
+ * mesh's checkpoint loads. TSR_MISMATCH: it is of another model, by a key of
+ * its config or by its tensors, of another optimizer or of other data.
+ * tsr_session_notes: what is trained otherwise than before. */
 tsr_status tsr_session_load(tsr_session *session, const char *directory);
+/* What a checkpoint says of its run, without its tensors. */
+typedef struct tsr_checkpoint tsr_checkpoint;
+/* Opens a step directory, or the newest complete one in DIR. TSR_NOT_FOUND;
+ * TSR_CORRUPT: its manifest is altered. The tensors are not looked at. */
+tsr_status tsr_checkpoint_open(const char *directory,
+                               tsr_checkpoint **out_checkpoint);
+void tsr_checkpoint_destroy(tsr_checkpoint *checkpoint);
+/* The step directory, and its manifest.json. Valid until it is destroyed. */
+const char *tsr_checkpoint_path(const tsr_checkpoint *checkpoint);
+const char *tsr_checkpoint_manifest(const tsr_checkpoint *checkpoint);
+
 /* Parameters only, from a safetensors file, from the index of several
- * (model.safetensors.index.json), or from a directory that holds either, under
+ * (model.safetensors.index.json), or from a directory that holds either, or
+ * step directories, of which the newest counts, under
  * the names that versions and classes of `transformers` give them. Heads that
  * are missing are drawn from the session's seed, tensors that the artifact has
  * not are ignored; tsr_session_notes names both. TSR_MISMATCH: any other
- * parameter is missing, one is misshapen, or two differ that the model ties;
- * TSR_NOT_FOUND: a file is missing; TSR_CORRUPT: a file that is cut off, is a
- * pointer of Git LFS or is no safetensors file as the format's own package
+ * parameter is missing, one is misshapen, or two differ that the model ties; or
+ * the weights are of a checkpoint of another model, which the message tells by
+ * a key of its config. An adapter beside the weights of a directory is loaded
+ * into the artifact's, or, if it has none, added to the weights, which a note
+ * says; TSR_NOT_FOUND: a file is missing; TSR_CORRUPT: a file that is cut off,
+ * is a pointer of Git LFS or is no safetensors file as the format's own package
  * reads them, an index that its files do not fit, or that names files
  * elsewhere; TSR_UNSUPPORTED: weights in another format. Nothing is written
  * before all is checked. */
@@ -632,7 +664,8 @@ tsr_status tsr_weights_find(const char *path);
 /* Parameters of adapters only, from a directory with adapter_model.safetensors
  * and adapter_config.json, as peft saves LoRA and as checkpoints have it. The
  * model's own parameters are there already. TSR_MISMATCH: the artifact has no
- * adapters, or of another rank, scale or model, or beside other layers;
+ * adapters, or of another rank, scale or model, or beside other layers, or
+ * other weights are loaded than those that it was trained beside;
  * TSR_UNSUPPORTED: it is another kind of adapter; TSR_INVALID_ARGUMENT: the
  * model's parameters are undefined. Nothing is written before all is checked.
  */
@@ -642,8 +675,9 @@ tsr_status tsr_session_load_adapter(tsr_session *session,
  * model (as tsr_session_load_weights finds them), each with what its adapter
  * adds, computed in f64 and rounded once to the weight's own type, and the
  * config.json and tokenizer that lie beside them. TSR_MISMATCH: the adapter is
- * of another model; TSR_UNSUPPORTED: it is another kind of adapter, or a weight
- * is F16. On any failure there is no `output`. */
+ * of another model, or was trained beside other weights; TSR_UNSUPPORTED: it is
+ * another kind of adapter, or a weight is F16. On any failure there is no
+ * `output`. */
 tsr_status tsr_adapter_merge(const char *model, const char *adapter,
                              const char *output);
 

@@ -24,7 +24,7 @@ static bool isSame(const Manifest &a, const Manifest &b) {
               (!a.data || a.data->differenceFrom(*b.data).empty()) &&
               isSamePosition(a, b) && a.modelKeys == b.modelKeys &&
               a.trainingKeys == b.trainingKeys && a.base.path == b.base.path &&
-              a.base.tensors == b.base.tensors;
+              a.base.tensors == b.base.tensors && a.records == b.records;
   for (size_t i = 0; same && i < a.files.size(); ++i)
     same = a.files[i].name == b.files[i].name &&
            a.files[i].bytes == b.files[i].bytes &&

@@ -29,9 +29,10 @@ for line in evaluations.values():
     assert math.isclose(line["eval_bits_per_byte"], line["eval_loss"] / math.log(2))
     assert line["eval_labels"] == 5 * 4 * 16
     assert 0 < line["eval_accuracy"] < 1
-best = json.load(open(directory / "run" / "best" / "evaluation.json"))
+manifest = json.load(open(directory / "run" / "best" / "manifest.json"))
+best = manifest["records"]["evaluations"]["best"]
 assert best["loss"] == min(line["eval_loss"] for line in evaluations.values()), best
-assert (directory / "run" / "best" / f"step-{best['step']:08d}" / "manifest.json").exists()
+assert manifest["step"] == best["step"] and (directory / "run" / "best" / "model.safetensors").exists()
 if sys.argv[2:] == ["--same"]:
     for name in "serial", "parallel":
         found = json.load(open(directory / f"{name}.json"))

@@ -7,8 +7,17 @@
 #include "tools/tessera/train/Training.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace tessera;
+
+std::string tessera::modelIn(const std::string &path) {
+  if (!llvm::sys::fs::is_directory(path) ||
+      llvm::sys::fs::exists(path + "/config.json"))
+    return path;
+  std::string step = path + "/" + findCheckpoint(path);
+  return llvm::sys::fs::exists(step + "/config.json") ? step : path;
+}
 
 std::string tessera::modelFolder(const DriverOptions &options) {
   if (llvm::sys::fs::is_directory(options.model))
@@ -16,6 +25,27 @@ std::string tessera::modelFolder(const DriverOptions &options) {
   std::string path = options.model;
   size_t end = path.find_last_of('/');
   return end == std::string::npos ? "." : path.substr(0, end);
+}
+
+static bool holdsTokenizer(const std::string &folder) {
+  for (const char *name : {"tokenizer.json", "tokenizer.model", "vocab.json",
+                           "vocab.txt", "spiece.model", "modules.json"})
+    if (llvm::sys::fs::exists(folder + "/" + name))
+      return true;
+  return false;
+}
+
+std::string tessera::folderBesideWeights(const DriverOptions &options) {
+  std::string weights = options.weights;
+  if (!weights.empty() && !llvm::sys::fs::is_directory(weights))
+    weights = llvm::sys::path::parent_path(weights).str();
+  for (const std::string &folder :
+       {modelFolder(options), weights, options.resumeDir})
+    for (const std::string &step :
+         {folder, folder + "/" + findCheckpoint(folder)})
+      if (!folder.empty() && holdsTokenizer(step))
+        return step;
+  return "";
 }
 
 llvm::json::Object tessera::jsonObjectIn(const std::string &path) {

@@ -10,8 +10,17 @@
 
 namespace tessera {
 
+/// The newest step in a directory of checkpoints that is no model itself; else
+/// the path that is given.
+std::string modelIn(const std::string &path);
+
 /// The model's folder, or that of its file.
 std::string modelFolder(const DriverOptions &options);
+
+/// The folder whose tokenizer and pooling checkpoints of a run take along: that
+/// of the model, else that of its weights, else the checkpoint's that goes on;
+/// "": none has any.
+std::string folderBesideWeights(const DriverOptions &options);
 
 /// The JSON object in a file; empty if the file is missing or holds another
 /// thing.

@@ -87,7 +87,7 @@ public:
       return "error: " + messageOf(error) + "\n";
     });
   }
-  ParseResult parse(int argc, char **argv);
+  ParseResult parse(int argc, char **argv, RecipeReader reader);
 
 private:
   std::vector<std::string> namesOf(const std::string &command);
@@ -96,6 +96,11 @@ private:
                     const std::vector<std::string> &words);
   void check();
   void applyPlan();
+  std::string resumedDirectory() const;
+  void applyRecipe();
+  bool isOverridden(const std::string &flag) const;
+  void checkSeed();
+  void takeRecipe(CLI::Option &option, const std::string &text);
   void applyOption(CLI::App &sub, const std::string &name,
                    const std::string &text);
   void checkPlanning();
@@ -121,6 +126,7 @@ private:
   void checkPrograms();
   void checkGeneration();
   std::map<std::string, std::string> planTexts() const;
+  RecipeReader readRecipe = nullptr;
   void collectShared();
   void collectGiven();
   void checkPage();
@@ -234,6 +240,120 @@ void CommandLine::applyOption(CLI::App &sub, const std::string &name,
     refuse("'" + planFile +
            "': " + (why.rfind("error: ", 0) == 0 ? why.substr(7) : why));
   }
+}
+
+/// Options that a run which goes on takes over, but for what is given: what
+/// makes a run what it is, whatever it runs on.
+const std::set<std::string> recipeOptions = {"--optimizer",
+                                             "--weight-decay",
+                                             "--no-decay",
+                                             "--clip",
+                                             "--beta1",
+                                             "--beta2",
+                                             "--momentum",
+                                             "--nesterov",
+                                             "--lr",
+                                             "--lr-schedule",
+                                             "--min-lr",
+                                             "--warmup-steps",
+                                             "--decay-steps",
+                                             "--steps",
+                                             "--batch",
+                                             "--seq-length",
+                                             "--precision",
+                                             "--decoder-seq-length",
+                                             "--ignore-labels",
+                                             "--document-mask",
+                                             "--separator",
+                                             "--padding-mask",
+                                             "--freeze",
+                                             "--lora",
+                                             "--seed",
+                                             "--validation-fraction",
+                                             "--epochs"};
+
+std::string CommandLine::resumedDirectory() const {
+  const bool wants = resume->count() > 0 || options.resumesIfAny;
+  if (options.command != Command::Train || !wants)
+    return "";
+  return resume->count() && !options.resumeDir.empty() ? options.resumeDir
+                                                       : options.checkpointDir;
+}
+
+/// What another choice has replaced, or an artifact or a program has fixed.
+bool CommandLine::isOverridden(const std::string &flag) const {
+  const bool hasSchedule = isGiven("--lr-schedule");
+  if ((flag == "--min-lr" || flag == "--decay-steps") && hasSchedule)
+    return true;
+  // Evaluation data that is named replaces what was held out.
+  if (flag == "--validation-fraction" && !options.evalData.empty())
+    return true;
+  auto hasOwn = [&](const char *other) {
+    return train->get_option(other)->count() > 0;
+  };
+  if ((flag == "--steps" && hasOwn("--epochs")) ||
+      (flag == "--epochs" && hasOwn("--steps")))
+    return true;
+  // No batch fits every mesh.
+  if (flag == "--batch") {
+    const MeshShape &mesh = options.plan.mesh;
+    const int64_t parts = mesh.sizeOf(MeshAxis::Data) *
+                          mesh.sizeOf(MeshAxis::Expert) *
+                          std::max<int64_t>(1, options.plan.sizes.microBatches);
+    const auto batch = options.recipe.given.find(flag);
+    if (std::atoll(batch->second.c_str()) % parts != 0)
+      return true;
+  }
+  for (const Flag &known : flags)
+    if (known.name == flag)
+      return (options.isArtifact() && known.fate != Fate::Replaceable) ||
+             (options.isProgram() && known.fate == Fate::Imported);
+  return false;
+}
+
+void CommandLine::takeRecipe(CLI::Option &option, const std::string &text) {
+  try {
+    option.add_result(text);
+    option.run_callback();
+  } catch (const CLI::ParseError &error) {
+    refuse("the checkpoint was trained with " + option.get_name() + " " + text +
+           ", which is refused (" + error.what() + "); give it anew");
+  }
+}
+
+/// The order of the data and what dropout drops follow from it.
+void CommandLine::checkSeed() {
+  const std::optional<int64_t> &before = options.recipe.seed;
+  if (!before)
+    return;
+  if (train->get_option("--seed")->count() && options.seed != *before)
+    refuse("--seed is " + std::to_string(options.seed) +
+           ", but the run that goes on has the seed " +
+           std::to_string(*before) +
+           ", which its data and dropout follow from; leave --seed out, or "
+           "start a new run from its weights with --load-weights");
+  options.seed = *before;
+}
+
+/// What a run was given it keeps when it goes on.
+void CommandLine::applyRecipe() {
+  const std::string directory = resumedDirectory();
+  RunRecipe &recipe = options.recipe;
+  if (!directory.empty() && readRecipe && readRecipe(directory, recipe)) {
+    checkSeed();
+    for (const auto &[flag, text] : recipe.given) {
+      CLI::Option *option = recipeOptions.count(flag)
+                                ? train->get_option_no_throw(flag)
+                                : nullptr;
+      if (option && !option->count() && !isOverridden(flag))
+        takeRecipe(*option, text);
+    }
+  }
+  if (options.command != Command::Train)
+    return;
+  for (const std::string &flag : recipeOptions)
+    if (const CLI::Option *option = train->get_option(flag); option->count())
+      recipe.now[flag] = givenText(*option);
 }
 
 /// The innermost axis of the aliases comes first: each goes outside of those
@@ -736,6 +856,7 @@ void CommandLine::check() {
       !options.plan.device.target.isCuda())
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();
+  applyRecipe();
   checkPlanning();
   checkExplore();
   checkSamples();
@@ -772,7 +893,8 @@ std::vector<char *> expandHelp(int argc, char **argv) {
   return words;
 }
 
-ParseResult CommandLine::parse(int argc, char **argv) {
+ParseResult CommandLine::parse(int argc, char **argv, RecipeReader reader) {
+  readRecipe = reader;
   if (argc == 2 && argv[1] == std::string("--help-markdown")) {
     std::cout << helpAsMarkdown(app, *formatter);
     return {};
@@ -806,10 +928,11 @@ ParseResult CommandLine::parse(int argc, char **argv) {
 } // namespace
 
 ParseResult tessera::parseCommandLine(int argc, char **argv,
-                                      DriverOptions &options) {
+                                      DriverOptions &options,
+                                      RecipeReader readRecipe) {
   std::vector<char *> words = expandHelp(argc, argv);
   return CommandLine(options).parse(static_cast<int>(words.size()),
-                                    words.data());
+                                    words.data(), readRecipe);
 }
 
 bool tessera::asksForJson(int argc, char **argv, const std::string &command) {

@@ -553,9 +553,10 @@ void DeclaredOptions::addSigning(CLI::App *sub) {
 }
 
 void DeclaredOptions::addMerging(CLI::App *sub) {
-  sub->add_option("model", options.model,
-                  "Directory with the model's config.json and weights")
-      ->required();
+  sub->add_option(
+      "model", options.model,
+      "Directory with the model's config.json and weights (default: "
+      "those that the adapter was trained beside)");
   beginGroup(sub, "Weights", "--adapter runs/one/step-00000300 -o merged");
   sub->add_option("--adapter", options.adapter,
                   "Directory with adapter_model.safetensors and "

@@ -11,6 +11,7 @@
 #include "tools/tessera/options/LaunchEnvironment.h"
 #include "tools/tessera/options/RateOptions.h"
 #include <map>
+#include <optional>
 
 namespace tessera {
 
@@ -103,6 +104,18 @@ struct ExploreOptions {
   std::map<std::string, std::string> given;
 };
 
+/// The options that make a run what it is, as texts.
+struct RunRecipe {
+  /// Of the run that goes on: what it was given, and all values in effect.
+  std::map<std::string, std::string> given, values;
+  std::optional<int64_t> seed;
+  /// What this run is given, or takes over from the one that it continues.
+  std::map<std::string, std::string> now;
+};
+
+/// Reads the recipe of the checkpoint in a directory; false: there is none.
+using RecipeReader = bool (*)(const std::string &directory, RunRecipe &recipe);
+
 struct DriverOptions {
   /// A run has a length, unlike a program that is only compiled.
   DriverOptions() {
@@ -133,6 +146,7 @@ struct DriverOptions {
   std::string fixedByArtifact;
   /// Options of train that are given, and their texts; with the model.
   std::vector<std::pair<std::string, std::string>> given;
+  RunRecipe recipe;     ///< Of train.
   GivenFlags givenRate; ///< Of the learning rate; the rest is as compiled.
 
   // Training.
@@ -201,8 +215,10 @@ struct ParseResult {
   std::string error; ///< Without "error: ".
 };
 
-/// Parses and checks.
-ParseResult parseCommandLine(int argc, char **argv, DriverOptions &options);
+/// Parses and checks. A run that goes on has the recipe of its checkpoint,
+/// which `readRecipe` reads, but for what is given.
+ParseResult parseCommandLine(int argc, char **argv, DriverOptions &options,
+                             RecipeReader readRecipe = nullptr);
 
 /// Whether the words, which may be wrong, ask a command for JSON.
 bool asksForJson(int argc, char **argv, const std::string &command);

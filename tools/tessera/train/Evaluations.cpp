@@ -1,33 +1,52 @@
 //===- Evaluations.cpp - evaluations during a run -------------------------===//
 
 #include "tools/tessera/train/Evaluations.h"
-#include "tessera/Json/ParseJson.h"
+#include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/RunRecord.h"
 #include "tools/tessera/train/StopSignals.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 #include <filesystem>
-#include <fstream>
 
 using namespace tessera;
+using llvm::StringRef;
 namespace json = llvm::json;
 
-/// Beside the step directories of the best checkpoint.
-static constexpr const char *kBestFile = "evaluation.json";
+/// In the manifests of checkpoints.
+static constexpr const char *kRecord = "evaluations";
+/// Beside the step directory of the best checkpoint, in older versions.
+static constexpr const char *kOldBestFile = "evaluation.json";
+
+/// The file that says that there is a best checkpoint, or "".
+static std::string bestIn(const std::string &directory) {
+  for (const char *name : {"manifest.json", kOldBestFile})
+    if (std::filesystem::exists(directory + "/" + name))
+      return name;
+  return "";
+}
+
+/// NaN is no improvement.
+static bool isBetter(double loss, const LossPoint &before) {
+  return !std::isnan(loss) && (before.step == 0 || loss < before.loss);
+}
 
 bool Evaluations::prepare(tsr_session *opened) {
   session = opened;
   if (!isWanted())
     return true;
-  if (options.keepsBest && options.resumes)
-    readBest();
-  if (options.keepsBest && !options.resumes &&
-      std::filesystem::exists(bestDirectory() + "/" + kBestFile))
+  if (options.keepsBest && !options.resumes && !bestIn(bestDirectory()).empty())
     return !printError(
         "'" + bestDirectory() +
         "' holds the best checkpoint of an earlier run; continue "
         "that with --resume or name another directory");
-  return data.open(options, artifact, session);
+  if (!data.open(options, artifact, session))
+    return false;
+  if (options.resumes)
+    readState();
+  if (options.resumes && options.keepsBest)
+    readBest();
+  return true;
 }
 
 bool Evaluations::isDueAfter(int64_t steps) const {
@@ -36,6 +55,11 @@ bool Evaluations::isDueAfter(int64_t steps) const {
 
 bool Evaluations::isHopeless() const {
   return options.earlyStop && worse >= options.earlyStop;
+}
+
+std::string Evaluations::whyHopeless() const {
+  return std::to_string(worse) + " evaluations in a row were no better than " +
+         "that after step " + std::to_string(reference.step);
 }
 
 bool Evaluations::run(Progress &progress, StepLog &log, Stopping &stopping) {
@@ -56,63 +80,91 @@ bool Evaluations::run(Progress &progress, StepLog &log, Stopping &stopping) {
                 last.text().c_str());
   if (!log.write(last, step, progress.elapsed()))
     stopping.fail(); // the first process alone writes it
-  // NaN is no improvement.
-  bool isBetter = best.step == 0 || last.loss < best.loss;
-  worse = isBetter ? 0 : worse + 1;
-  if (isBetter)
+  bool isBest = isBetter(last.loss, best);
+  if (isBest)
     best = measured.back();
-  if (isBetter && options.keepsBest && !keepBest())
+  compare();
+  if (!keepState() || (isBest && options.keepsBest && !keepBest()))
     return false;
   progress.leaveOutSince(begin);
   return true;
 }
 
-/// A checkpoint directory of its own, so that --keep removes only others.
-bool Evaluations::keepBest() {
-  std::string directory = bestDirectory();
-  enterStage(RunStage::Saving);
-  bool isSaved = tsr_session_save(session, directory.c_str()) == TSR_OK &&
-                 tsr_session_prune(session, directory.c_str(), 1) == TSR_OK;
-  enterStage(RunStage::Stepping);
-  if (!isSaved)
-    return !printError(std::string("--keep-best: ") + tsr_last_error());
-  return !isFirst() || writeBest();
-}
-
-bool Evaluations::writeBest() const {
-  std::string path = bestDirectory() + "/" + kBestFile;
-  std::ofstream file(path + ".partial");
-  file << "{\"step\": " << best.step << ", \"loss\": " << exactText(best.loss)
-       << "}\n";
-  file.close();
-  std::error_code error;
-  if (file)
-    std::filesystem::rename(path + ".partial", path, error);
-  if (file && !error)
-    return true;
-  return !printError("--keep-best: cannot write '" + path + "'");
-}
-
-/// A run whose best is not known has none yet; nor has one that ended between
-/// saving it and saying so.
-void Evaluations::readBest() {
-  auto file = llvm::MemoryBuffer::getFile(bestDirectory() + "/" + kBestFile);
-  if (!file)
+/// One that a run makes because it ends there says nothing of the run as a
+/// whole: a run in one part would not have made it.
+void Evaluations::compare() {
+  const LossPoint &point = measured.back();
+  if (!isDueAfter(point.step))
     return;
-  auto parsed = parseJson((*file)->getBuffer());
-  if (!parsed)
-    return llvm::consumeError(parsed.takeError());
-  const json::Object *object = parsed->getAsObject();
+  bool improves = isBetter(point.loss, reference);
+  worse = improves ? 0 : worse + 1;
+  newest = point.step;
+  if (improves)
+    reference = point;
+}
+
+/// A checkpoint of its own, so that --keep removes only others.
+bool Evaluations::keepBest() {
+  enterStage(RunStage::Saving);
+  tsr_status status = tsr_session_save_as(session, bestDirectory().c_str());
+  enterStage(RunStage::Stepping);
+  return status == TSR_OK ||
+         !printError(std::string("--keep-best: ") + tsr_last_error());
+}
+
+static json::Value pointJson(const LossPoint &point) {
+  if (point.step == 0)
+    return nullptr;
+  return json::Object{{"step", point.step}, {"loss", point.loss}};
+}
+
+bool Evaluations::keepState() {
+  return keepRecord(session, kRecord,
+                    json::Object{{"data", data.identity()},
+                                 {"best", pointJson(best)},
+                                 {"reference", pointJson(reference)},
+                                 {"worse", worse},
+                                 {"newest", newest}});
+}
+
+static LossPoint pointIn(const json::Object &object, StringRef key) {
+  const json::Object *point = object.getObject(key);
   std::optional<int64_t> step =
-      object ? object->getInteger("step") : std::nullopt;
-  std::optional<double> loss =
-      object ? object->getNumber("loss") : std::nullopt;
+      point ? point->getInteger("step") : std::nullopt;
+  std::optional<double> loss = point ? point->getNumber("loss") : std::nullopt;
+  return step && loss && *step > 0 ? LossPoint{*step, *loss} : LossPoint{};
+}
+
+/// Losses of other data cannot be compared with those of this one.
+void Evaluations::readState() {
+  json::Object state = readRecord(options.resumeDir, kRecord);
+  if (state.getString("data") != StringRef(data.identity()))
+    return;
+  reference = pointIn(state, "reference");
+  worse = state.getInteger("worse").value_or(0);
+  newest = state.getInteger("newest").value_or(0);
+}
+
+/// What older versions wrote beside the step in best/.
+LossPoint Evaluations::olderBest() const {
+  json::Object best;
+  best["best"] = jsonObjectIn(bestDirectory() + "/" + kOldBestFile);
+  LossPoint point = pointIn(best, "best");
   char name[32];
   std::snprintf(name, sizeof name, "/step-%08lld",
-                static_cast<long long>(step.value_or(0)));
-  if (step && loss && *step > 0 &&
-      std::filesystem::exists(bestDirectory() + name))
-    best = {*step, *loss};
+                static_cast<long long>(point.step));
+  return std::filesystem::exists(bestDirectory() + name) ? point : LossPoint{};
+}
+
+/// A run whose best is not known has none yet; nor has one of other data.
+void Evaluations::readBest() {
+  if (bestIn(bestDirectory()) == kOldBestFile) {
+    best = olderBest();
+    return;
+  }
+  json::Object state = readRecord(bestDirectory(), kRecord);
+  if (state.getString("data") == StringRef(data.identity()))
+    best = pointIn(state, "best");
 }
 
 std::string Evaluations::summary() const {
@@ -120,7 +172,7 @@ std::string Evaluations::summary() const {
     return "";
   std::string text = "evaluation: " + last.text() + "\n";
   char line[120];
-  if (best.step != measured.back().step) {
+  if (best.step > 0 && best.step != measured.back().step) {
     std::snprintf(line, sizeof line,
                   "best evaluation: loss %.4f at step %lld\n", best.loss,
                   static_cast<long long>(best.step));

@@ -13,7 +13,8 @@ namespace tessera {
 
 /// Measures every --eval-every steps and after the last one, keeps the best
 /// checkpoint and says when a run gets no better. All processes come to the
-/// same. Every member prints its errors and returns false after one.
+/// same. Checkpoints hold where it is, so that a run in parts does what a run
+/// in one does. Every member prints its errors and returns false after one.
 class Evaluations {
 public:
   Evaluations(const DriverOptions &options, const tsr_artifact *artifact)
@@ -26,8 +27,14 @@ public:
   bool run(Progress &progress, StepLog &log, Stopping &stopping);
   /// Whether a run is to be measured after `steps` steps.
   bool isDueAfter(int64_t steps) const;
+  /// Whether a run was saved at a step without the evaluation that was due.
+  bool isMissingAt(int64_t step) const {
+    return isDueAfter(step) && step > 0 && newest != step;
+  }
   /// Whether there is no hope, by --early-stop.
   bool isHopeless() const;
+  /// "3 evaluations in a row were no better", of a run without hope.
+  std::string whyHopeless() const;
 
   const std::vector<LossPoint> &points() const { return measured; }
   /// What there is to say at the end, in lines.
@@ -39,7 +46,10 @@ private:
   std::string bestDirectory() const { return options.checkpointDir + "/best"; }
   bool keepBest();
   void readBest();
-  bool writeBest() const;
+  LossPoint olderBest() const;
+  void readState();
+  bool keepState();
+  void compare();
 
   const DriverOptions &options;
   const tsr_artifact *artifact;
@@ -47,8 +57,10 @@ private:
   EvaluationData data;
   Measurement last;
   std::vector<LossPoint> measured;
-  LossPoint best;    ///< Step 0: none yet.
-  int64_t worse = 0; ///< Evaluations since the best one.
+  LossPoint best;      ///< Of what is in best/; step 0: none yet.
+  LossPoint reference; ///< Of those every --eval-every steps; step 0: none yet.
+  int64_t worse = 0;   ///< Of these, how many came since.
+  int64_t newest = 0;  ///< The step of the last of these.
 };
 
 } // namespace tessera

@@ -3,7 +3,9 @@
 #include "tools/tessera/train/Measurement.h"
 #include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/xxhash.h"
 #include <cmath>
 
 using namespace tessera;
@@ -109,11 +111,31 @@ bool EvaluationData::read(int64_t number) {
   return true;
 }
 
+/// A sum over sequences, so that it does not depend on how they are batched.
+void EvaluationData::addToHash() {
+  for (size_t row = 0; row < batch.size(); row += columns)
+    hash += llvm::xxh3_64bits(
+        llvm::ArrayRef(reinterpret_cast<const uint8_t *>(batch.data() + row),
+                       columns * sizeof(int32_t)));
+}
+
+std::string EvaluationData::identity() const {
+  char text[80];
+  std::snprintf(text, sizeof text, "%016llx, %lld sequences of %lld tokens",
+                static_cast<unsigned long long>(hash),
+                static_cast<long long>(std::min(count * rows, sequences())),
+                static_cast<long long>(columns));
+  return text;
+}
+
 /// What cannot be read must not end a run after hours.
 bool EvaluationData::isReadable() {
-  for (int64_t number = count; number-- > 0;)
+  hash = 0;
+  for (int64_t number = count; number-- > 0;) {
     if (!read(number) || !labelBytes.add(batch, columns))
       return false;
+    addToHash();
+  }
   return true;
 }
 

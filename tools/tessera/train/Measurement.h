@@ -42,6 +42,9 @@ public:
   bool measure(tsr_session *session, Measurement &result,
                Stopping *stopping = nullptr);
 
+  /// Tells what is measured from what another run measured.
+  std::string identity() const;
+
   int64_t batches() const { return count; }
   /// Of the data that no batch has.
   int64_t leftOut() const {
@@ -49,6 +52,7 @@ public:
   }
 
 private:
+  void addToHash();
   int64_t sequences() const { return tsr_data_sequences(data.get()); }
   bool countBatches(int64_t wanted, int64_t length);
   /// Reads `batch`, which the last one of the data need not fill.
@@ -65,6 +69,7 @@ private:
   std::vector<int32_t> batch;
   bool ofBytes = false; ///< A label is a byte of text.
   LabelBytes labelBytes;
+  uint64_t hash = 0; ///< Of all that is measured.
 };
 
 } // namespace tessera

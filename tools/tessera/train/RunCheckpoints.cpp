@@ -33,6 +33,13 @@ bool RunCheckpoints::claim(tsr_session *opened) {
   session = opened;
   if (!isWanted())
     return true;
+  std::error_code error;
+  std::filesystem::path directory = options.checkpointDir;
+  if (std::filesystem::exists(directory / "manifest.json", error))
+    return !printError(
+        "--checkpoint-dir '" + options.checkpointDir +
+        "' is a checkpoint itself, and others would be written "
+        "into it; name the directory of the run, which holds it");
   if (tsr_session_claim(session, options.checkpointDir.c_str()) != TSR_OK)
     return !printError(tsr_last_error());
   if (options.resumes || !isFirst())

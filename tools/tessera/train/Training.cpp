@@ -3,12 +3,14 @@
 #include "tools/tessera/train/Training.h"
 #include "tessera/Options/Counted.h"
 #include "tools/tessera/input/ModelCheck.h"
+#include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/train/ByteEntropy.h"
 #include "tools/tessera/train/LossCurve.h"
 #include "tools/tessera/train/RunHeader.h"
 #include "tools/tessera/train/RunLength.h"
+#include "tools/tessera/train/RunRecord.h"
 #include "tools/tessera/train/StopSignals.h"
 #include <algorithm>
 #include <cmath>
@@ -147,7 +149,18 @@ bool Training::prepare() {
   if (!evaluations.prepare(session.get()) ||
       !samples.prepare(session.get(), artifact, isOfBytes(data.get())))
     return false;
-  return bindData();
+  return bindData() && keepRun();
+}
+
+/// What checkpoints are to know, and hold beside their weights.
+bool Training::keepRun() {
+  if (!keepRecipe(options, tsr_artifact_metadata(artifact), session.get()))
+    return false;
+  std::string folder = isFirst() ? folderBesideWeights(options) : "";
+  return folder.empty() ||
+         tsr_session_set_model_folder(session.get(), folder.c_str()) ==
+             TSR_OK ||
+         !printError(tsr_last_error());
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,7 +287,13 @@ bool Training::save(Progress &progress) {
 }
 
 bool Training::finish() {
-  if (isFirst())
+  if (isFirst() && firstStep < lastStep)
+    std::printf("the run is finished: the checkpoint is at step %lld of %lld, "
+                "and %s; raise --early-stop or leave it out to train on\n",
+                static_cast<long long>(firstStep),
+                static_cast<long long>(lastStep),
+                evaluations.whyHopeless().c_str());
+  else if (isFirst())
     std::printf("the run is finished: the checkpoint is at step %lld of %lld; "
                 "raise --steps to train on\n",
                 static_cast<long long>(firstStep),
@@ -358,6 +377,10 @@ RunEnd Training::run() {
                     isFirst() ? Display::Shown : Display::Hidden);
   fetchBatch();
   bool works = stopping.agree(session.get());
+  // A run may have ended after it was saved and before it was measured.
+  if (works && options.resumes && !stopping.isAgreed() &&
+      evaluations.isMissingAt(firstStep))
+    works = evaluations.run(progress, log, stopping);
   while (works && !isOver())
     works = round(progress);
   return end(progress, works);

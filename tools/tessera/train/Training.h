@@ -31,8 +31,10 @@ public:
 
   /// Opens data, log and session; draws, loads or restores the parameters.
   bool prepare();
-  /// Whether a resumed run has no step left.
-  bool isFinished() const { return firstStep >= lastStep; }
+  /// Whether a resumed run has no step left, or no hope.
+  bool isFinished() const {
+    return firstStep >= lastStep || evaluations.isHopeless();
+  }
   /// What such a run has to say.
   bool finish();
   /// What an accelerator is and how it is used, if that is news.
@@ -48,6 +50,7 @@ private:
   bool readBatch();
   /// Reads the next step's batch, before the processes agree to go on.
   void fetchBatch();
+  bool keepRun();
   bool openData();
   bool bindData();
   double measureBaseline() const;
