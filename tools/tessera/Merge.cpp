@@ -2,6 +2,7 @@
 
 #include "tessera/tessera.h"
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/RunRecord.h"
@@ -48,6 +49,8 @@ int tessera::runMerge(const DriverOptions &options) {
   if (options.model.empty())
     printNote("the model is '" + model + "', which '" + options.adapter +
               "' was trained beside");
+  if (!checkAdapterModel(options, model, adapter))
+    return 1;
   if (tsr_adapter_merge(model.c_str(), adapter.c_str(),
                         options.output.c_str()) != TSR_OK)
     return printError(tsr_last_error());

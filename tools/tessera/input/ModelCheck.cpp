@@ -7,9 +7,12 @@
 #include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/RunRecord.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include <charconv>
+#include <iterator>
 
 using namespace mlir;
 using namespace tessera;
@@ -64,19 +67,29 @@ static std::optional<json::Object> keysOf(const DriverOptions &options,
   return keys;
 }
 
-/// Whether both have the same value, or one has none.
-static bool isSame(const json::Object &own, const json::Object &other,
-                   StringRef key, const std::string &config) {
-  const json::Value *here = own.get(key), *there = other.get(key);
-  if (!here || !there || *here == *there)
-    return true;
-  return !printError(
-      llvm::formatv(
-          "'{0}', beside the weights, is of another model: its '{1}' is {2}, "
-          "that of the model here {3}; give the model that the weights are of, "
-          "or, to change it, put them into a folder without a config.json",
-          config, key, *there, *here)
-          .str());
+/// Numbers with as few digits as mean them.
+static std::string textOf(const json::Value &value) {
+  std::optional<double> number = value.getAsNumber();
+  if (!number || value.getAsInteger())
+    return llvm::formatv("{0}", value).str();
+  char digits[64];
+  return {digits, std::to_chars(digits, std::end(digits), *number).ptr};
+}
+
+/// The first key, the family's before all others, of which both have a value
+/// and not the same; "" if there is none.
+static std::string differingKey(const json::Object &own,
+                                const json::Object &other) {
+  std::vector<StringRef> keys = {"model_type"};
+  for (const auto &entry : own)
+    keys.push_back(entry.first);
+  llvm::sort(std::next(keys.begin()), keys.end());
+  for (StringRef key : keys) {
+    const json::Value *here = own.get(key), *there = other.get(key);
+    if (here && there && *here != *there)
+      return key.str();
+  }
+  return "";
 }
 
 bool tessera::checkConfigBeside(const DriverOptions &options,
@@ -91,11 +104,32 @@ bool tessera::checkConfigBeside(const DriverOptions &options,
   if (config.empty() || !own)
     return true;
   std::optional<json::Object> other = keysOf(options, config);
-  if (!other)
+  std::string key = other ? differingKey(*own, *other) : "";
+  if (key.empty())
     return true;
-  if (!isSame(*own, *other, "model_type", config))
-    return false;
-  return llvm::all_of(*own, [&](const auto &entry) {
-    return isSame(*own, *other, entry.first, config);
-  });
+  return !printError("'" + config +
+                     "', beside the weights, is of another model: its '" + key +
+                     "' is " + textOf(*other->get(key)) +
+                     ", that of the model here " + textOf(*own->get(key)) +
+                     "; give the model that the weights are of, or, to change "
+                     "it, put them into a folder without a config.json");
+}
+
+bool tessera::checkAdapterModel(const DriverOptions &options,
+                                const std::string &model,
+                                const std::string &adapter) {
+  std::string config = model + "/config.json";
+  std::optional<json::Object> manifest = manifestIn(adapter);
+  const json::Object *own =
+      manifest ? manifest->getObject("model_keys") : nullptr;
+  if (!own || !llvm::sys::fs::exists(config))
+    return true;
+  std::optional<json::Object> other = keysOf(options, config);
+  std::string key = other ? differingKey(*own, *other) : "";
+  if (key.empty())
+    return true;
+  return !printError("'" + config + "' is of another model than '" + adapter +
+                     "': its '" + key + "' is " + textOf(*other->get(key)) +
+                     ", that of the adapter's model " + textOf(*own->get(key)) +
+                     "; give the model that it was trained beside");
 }

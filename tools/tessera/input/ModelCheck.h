@@ -14,6 +14,11 @@ namespace tessera {
 bool checkConfigBeside(const DriverOptions &options, const char *metadata,
                        const std::string &weights);
 
+/// The same of an adapter of a checkpoint and the folder of the model to merge
+/// it with.
+bool checkAdapterModel(const DriverOptions &options, const std::string &model,
+                       const std::string &adapter);
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_TESSERA_INPUT_MODELCHECK_H
