@@ -186,8 +186,10 @@ bool Training::step(Progress &progress) {
       !options.trace.empty() && isFirst() &&
       number == std::min(firstStep + kStepsBeforeTrace, lastStep - 1);
   if (isTraced &&
-      tsr_session_trace(session.get(), options.trace.c_str()) != TSR_OK)
-    return !printError(tsr_last_error());
+      tsr_session_trace(session.get(), options.trace.c_str()) != TSR_OK) {
+    printError(tsr_last_error());
+    stopping.fail(); // the others take the step, and so does this process
+  }
   if (tsr_session_step(session.get(), batch.data(), batch.size(), &result) !=
       TSR_OK) {
     std::string message =
@@ -295,9 +297,10 @@ bool Training::finish() {
                 evaluations.whyHopeless().c_str());
   else if (isFirst())
     std::printf("the run is finished: the checkpoint is at step %lld of %lld; "
-                "raise --steps to train on\n",
+                "raise %s to train on\n",
                 static_cast<long long>(firstStep),
-                static_cast<long long>(lastStep));
+                static_cast<long long>(lastStep),
+                options.epochs > 0 ? "--epochs" : "--steps");
   return writePage("finished");
 }
 
