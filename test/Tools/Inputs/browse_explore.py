@@ -72,7 +72,7 @@ def main():
             browser.end()
     finally:
         server.terminate()
-    print(f"the controls work; exit code {server.wait(timeout=20)}")
+    print(f"the controls work; exit code {server.wait(timeout=900)}")
 
 
 main()

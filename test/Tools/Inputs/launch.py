@@ -34,6 +34,6 @@ if killed is not None:
         time.sleep(0.01)
     processes[killed].send_signal(signal.SIGKILL)
 for rank, process in enumerate(processes):
-    output = process.communicate(timeout=60)[0]
+    output = process.communicate(timeout=900)[0]
     print(output, end="")
     print("rank", rank, "exit code", process.returncode)
