@@ -93,7 +93,18 @@ tsr_status tsr_encoder_mean(const tsr_encoder *encoder, size_t text,
     requirePointer(encoder, "encoder");
     requirePointer(values, "values");
     requireCount(count, encoder->content.hiddenSize(), "a hidden state");
-    encoder->content.mean(static_cast<int64_t>(text), values);
+    encoder->content.pool(static_cast<int64_t>(text), TSR_POOLING_MEAN, values);
+  });
+}
+
+tsr_status tsr_encoder_pooled(const tsr_encoder *encoder, size_t text,
+                              tsr_pooling pooling, double *values,
+                              size_t count) {
+  return guarded([&] {
+    requirePointer(encoder, "encoder");
+    requirePointer(values, "values");
+    requireCount(count, encoder->content.hiddenSize(), "a hidden state");
+    encoder->content.pool(static_cast<int64_t>(text), pooling, values);
   });
 }
 

@@ -187,16 +187,33 @@ const double *Encoder::hidden(int64_t text, int64_t position) const {
   return hiddens.data() + (text * model().sequence + position) * hiddenSize();
 }
 
-void Encoder::mean(int64_t text, double *out) const {
+void Encoder::pool(int64_t text, tsr_pooling pooling, double *out) const {
   const int64_t tokens = sizeOf(text).tokens, width = hiddenSize();
-  std::fill_n(out, width, 0.0);
+  if (pooling < TSR_POOLING_MEAN || pooling > TSR_POOLING_WEIGHTED_MEAN)
+    fail(TSR_INVALID_ARGUMENT, "there is no pooling ", int(pooling));
+  if (pooling == TSR_POOLING_CLS || pooling == TSR_POOLING_LAST_TOKEN) {
+    std::copy_n(hidden(text, pooling == TSR_POOLING_CLS ? 0 : tokens - 1),
+                width, out);
+    return;
+  }
+  const bool isLargest = pooling == TSR_POOLING_MAX;
+  std::fill_n(out, width, isLargest ? -HUGE_VAL : 0.0);
+  double total = 0;
   for (int64_t i = 0; i < tokens; ++i) {
     const double *values = hidden(text, i);
+    const double weight =
+        pooling == TSR_POOLING_WEIGHTED_MEAN ? static_cast<double>(i + 1) : 1;
+    total += weight;
     for (int64_t k = 0; k < width; ++k)
-      out[k] += values[k];
+      out[k] =
+          isLargest ? std::max(out[k], values[k]) : out[k] + weight * values[k];
   }
+  if (isLargest)
+    return;
+  if (pooling == TSR_POOLING_MEAN_SQRT_LEN)
+    total = std::sqrt(total);
   for (int64_t k = 0; k < width; ++k)
-    out[k] /= static_cast<double>(tokens);
+    out[k] /= total;
 }
 
 const double *Encoder::logitsOf(int64_t text, int64_t which) const {

@@ -3,6 +3,7 @@
 #define TESSERA_RUNTIME_ENCODE_ENCODER_H
 
 #include "runtime/session/Session.h"
+#include "tessera/encoder.h"
 
 namespace tessera {
 
@@ -34,8 +35,8 @@ public:
   // Of the last run. TSR_INVALID_ARGUMENT: it had no such text or position.
   /// [hidden size] of a position.
   const double *hidden(int64_t text, int64_t position) const;
-  /// The mean over all positions of a text.
-  void mean(int64_t text, double *out) const;
+  /// All positions of a text as one. TSR_INVALID_ARGUMENT: by no known pooling.
+  void pool(int64_t text, tsr_pooling pooling, double *out) const;
   /// [vocabulary] at a text's position of that number.
   void logProbabilities(int64_t text, int64_t which, double *out) const;
 

@@ -9,6 +9,7 @@
 #include "test/Numerics/Model.h"
 #include "test/Numerics/Reference.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -338,6 +339,40 @@ TEST(EncodingErrorTest, WeightsOfAnotherModelOrWithoutNumbers) {
       "the hidden state of position 0 of text 0 is not finite");
   expectRefused([&] { encoder.mean(0); }, TSR_INVALID_ARGUMENT,
                 "the last run had 0 texts and no text 0");
+}
+
+/// Each from the hidden states of a text that is padded in its batch.
+TEST(PoolingTest, IsThatOfSentenceTransformers) {
+  tessera::Encoder encoder =
+      encoderOf(artifactOf("bert-padded", "f64", ""),
+                directoryOf("bert-padded") + "/weights.safetensors");
+  encoder.run({{{5, 36, 7}, {}, {}}, {{9, 2, 7, 11, 4}, {}, {}}});
+  const size_t width = encoder.hiddenSize();
+  const Values first = encoder.hidden(0, 0), second = encoder.hidden(0, 1),
+               third = encoder.hidden(0, 2);
+  EXPECT_GT(relativeError(first, third), 1e-3);
+  auto expect = [&](tsr_pooling pooling, auto wanted) {
+    const Values found = encoder.pooled(0, pooling);
+    ASSERT_EQ(found.size(), width);
+    for (size_t i = 0; i < width; ++i)
+      EXPECT_NEAR(found[i], wanted(first[i], second[i], third[i]), 1e-14)
+          << pooling;
+  };
+  expect(TSR_POOLING_MEAN,
+         [](double a, double b, double c) { return (a + b + c) / 3; });
+  expect(TSR_POOLING_CLS, [](double a, double, double) { return a; });
+  expect(TSR_POOLING_LAST_TOKEN, [](double, double, double c) { return c; });
+  expect(TSR_POOLING_MAX, [](double a, double b, double c) {
+    return std::max({a, b, c});
+  });
+  expect(TSR_POOLING_MEAN_SQRT_LEN, [](double a, double b, double c) {
+    return (a + b + c) / std::sqrt(3.0);
+  });
+  expect(TSR_POOLING_WEIGHTED_MEAN,
+         [](double a, double b, double c) { return (a + 2 * b + 3 * c) / 6; });
+  EXPECT_EQ(encoder.pooled(0, TSR_POOLING_MEAN), encoder.mean(0));
+  expectRefused([&] { encoder.pooled(0, static_cast<tsr_pooling>(6)); },
+                TSR_INVALID_ARGUMENT, "there is no pooling 6");
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "tessera/encoder.h"
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/encode/SentenceFolder.h"
 #include "tools/tessera/generate/TextOfTokens.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/ModelCheck.h"
@@ -17,6 +18,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <sstream>
 
@@ -45,7 +47,10 @@ public:
   bool run();
 
 private:
+  bool readSettings();
   bool readTexts();
+  bool cut(const std::string &words, std::vector<int32_t> &ids);
+  bool embed(size_t number, Text &text);
   bool parseIds(const std::string &list, std::vector<int32_t> &ids) const;
   void fitProgram();
   bool open();
@@ -65,6 +70,7 @@ private:
   TextOfTokens tokenizer;
   ArtifactFile artifact;
   std::unique_ptr<tsr_encoder, Destroy> encoder;
+  SentenceSettings settings;
   std::vector<Text> texts;
   int32_t mask = -1;
 };
@@ -85,6 +91,60 @@ bool Encoding::parseIds(const std::string &list,
   return true;
 }
 
+/// The model's folder; of an artifact, which holds no such files, that of its
+/// weights.
+std::string sentenceFolder(const DriverOptions &options) {
+  const bool isCompiled = options.isArtifact() || options.isProgram();
+  if (!isCompiled || options.weights.empty())
+    return modelFolder(options);
+  if (llvm::sys::fs::is_directory(options.weights))
+    return options.weights;
+  return std::filesystem::absolute(options.weights).parent_path().string();
+}
+
+bool Encoding::readSettings() {
+  const EncodeOptions &given = options.encode;
+  if (!given.embeds)
+    return true;
+  const std::string folder = sentenceFolder(options);
+  if (!readSentenceFolder(folder, !given.pooling.empty(), settings))
+    return false;
+  if (given.pooling.empty()) {
+    if (options.isArtifact() && !settings.isFound)
+      printNote("neither modules.json nor 1_Pooling/config.json lies in '" +
+                folder + "', so that embeddings are means");
+    return true;
+  }
+  settings.pooling = *poolingOf(given.pooling);
+  settings.normalizes = given.normalizes;
+  settings.width = 0;
+  return true;
+}
+
+/// Leaves out the end of a text that is too long, but not the special tokens
+/// after it.
+bool Encoding::cut(const std::string &words, std::vector<int32_t> &ids) {
+  std::vector<int32_t> plain;
+  const auto most = static_cast<size_t>(settings.mostTokens);
+  if (!options.encode.embeds || most == 0 || ids.size() <= most)
+    return true;
+  if (!tokenizer.encode(words, plain, TSR_WITHOUT_SPECIAL))
+    return false;
+  const size_t removed = ids.size() - most;
+  auto begin = std::search(ids.begin(), ids.end(), plain.begin(), plain.end());
+  if (removed > plain.size() || begin == ids.end())
+    return !printError("a text has " + std::to_string(ids.size()) +
+                       " tokens, of at most " + std::to_string(most) +
+                       " by max_seq_length, and cannot be cut; make it "
+                       "shorter");
+  auto end = begin + static_cast<std::ptrdiff_t>(plain.size());
+  ids.erase(end - static_cast<std::ptrdiff_t>(removed), end);
+  printNote("of a text of " + std::to_string(most + removed) +
+            " tokens the last " + std::to_string(removed) +
+            " are left out, as max_seq_length is " + std::to_string(most));
+  return true;
+}
+
 bool Encoding::readTexts() {
   if (!tokenizer.open(modelTokenizer(options)))
     return false;
@@ -93,7 +153,8 @@ bool Encoding::readTexts() {
                        modelFolder(options) +
                        "'; name one with --tokenizer, or give --text-ids");
   for (const std::string &words : options.encode.texts)
-    if (!tokenizer.encode(words, texts.emplace_back().ids))
+    if (!tokenizer.encode(words, texts.emplace_back().ids) ||
+        !cut(words, texts.back().ids))
       return false;
   for (const std::string &list : options.encode.textIds)
     if (!parseIds(list, texts.emplace_back().ids))
@@ -229,6 +290,24 @@ bool Encoding::runStep(size_t first, size_t count, size_t begin) {
   return true;
 }
 
+bool Encoding::embed(size_t number, Text &text) {
+  std::vector<double> &values = text.embedding;
+  values.resize(tsr_encoder_hidden_size(encoder.get()));
+  if (tsr_encoder_pooled(encoder.get(), number, settings.pooling, values.data(),
+                         values.size()) != TSR_OK)
+    return fail();
+  if (!settings.normalizes)
+    return true;
+  double squares = 0;
+  for (double value : values)
+    squares += value * value;
+  constexpr double least = 1e-12; // as torch.nn.functional.normalize
+  const double length = std::max(std::sqrt(squares), least);
+  for (double &value : values)
+    value /= length;
+  return true;
+}
+
 bool Encoding::runGroup(size_t first, size_t count) {
   size_t masks = 1;
   for (size_t k = 0; k < count; ++k)
@@ -238,13 +317,9 @@ bool Encoding::runGroup(size_t first, size_t count) {
   for (size_t begin = 0; begin < masks; begin += most)
     if (!runStep(first, count, begin))
       return false;
-  for (size_t k = 0; k < count && options.encode.embeds; ++k) {
-    std::vector<double> &values = texts[first + k].embedding;
-    values.resize(tsr_encoder_hidden_size(encoder.get()));
-    if (tsr_encoder_mean(encoder.get(), k, values.data(), values.size()) !=
-        TSR_OK)
-      return fail();
-  }
+  for (size_t k = 0; k < count && options.encode.embeds; ++k)
+    if (!embed(k, texts[first + k]))
+      return false;
   return true;
 }
 
@@ -306,8 +381,14 @@ void Encoding::print(size_t number) {
 }
 
 bool Encoding::run() {
-  if (!readTexts() || !open() || !findMasks())
+  if (!readSettings() || !readTexts() || !open() || !findMasks())
     return false;
+  const int64_t width = tsr_encoder_hidden_size(encoder.get());
+  if (settings.width && settings.width != width)
+    return !printError("the folder pools states of " +
+                       std::to_string(settings.width) +
+                       " elements, the model has " + std::to_string(width) +
+                       "; name a pooling with --pooling");
   const auto batch = static_cast<size_t>(tsr_artifact_batch(artifact.get()));
   for (size_t first = 0; first < texts.size(); first += batch) {
     size_t count = std::min(batch, texts.size() - first);

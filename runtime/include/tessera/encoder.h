@@ -64,6 +64,21 @@ tsr_status tsr_encoder_hidden(const tsr_encoder *encoder, size_t text,
  * among them: what sentence-transformers calls mean pooling. */
 tsr_status tsr_encoder_mean(const tsr_encoder *encoder, size_t text,
                             double *values, size_t count);
+/* How the last hidden states of the n tokens of a text, special ones among
+ * them, become one vector, as sentence-transformers names it. */
+typedef enum tsr_pooling {
+  TSR_POOLING_MEAN = 0,
+  TSR_POOLING_CLS,           /* that of the first token */
+  TSR_POOLING_MAX,           /* the largest of each element */
+  TSR_POOLING_LAST_TOKEN,    /* that of the last token */
+  TSR_POOLING_MEAN_SQRT_LEN, /* their sum divided by sqrt(n) */
+  TSR_POOLING_WEIGHTED_MEAN  /* their mean with weights 1, 2, .. n */
+} tsr_pooling;
+/* [tsr_encoder_hidden_size]; with TSR_POOLING_MEAN as tsr_encoder_mean.
+ * TSR_INVALID_ARGUMENT: there is no such pooling. */
+tsr_status tsr_encoder_pooled(const tsr_encoder *encoder, size_t text,
+                              tsr_pooling pooling, double *values,
+                              size_t count);
 /* The logarithm of the softmax of all logits at positions[which] of a text,
  * [tsr_artifact_vocabulary]. */
 tsr_status tsr_encoder_log_probabilities(const tsr_encoder *encoder,

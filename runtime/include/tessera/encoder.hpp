@@ -59,6 +59,13 @@ public:
     detail::check(tsr_encoder_mean(get(), text, values.data(), values.size()));
     return values;
   }
+  /// The hidden states of all tokens as one vector.
+  std::vector<double> pooled(std::size_t text, tsr_pooling pooling) const {
+    std::vector<double> values(tsr_encoder_hidden_size(get()));
+    detail::check(
+        tsr_encoder_pooled(get(), text, pooling, values.data(), values.size()));
+    return values;
+  }
   /// Of all tokens at positions[which].
   std::vector<double> logProbabilities(std::size_t text,
                                        std::size_t which) const {

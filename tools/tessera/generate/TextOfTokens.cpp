@@ -27,11 +27,12 @@ int64_t TextOfTokens::size() const {
   return tokenizer ? tsr_tokenizer_vocabulary_size(tokenizer.get()) : 0;
 }
 
-bool TextOfTokens::encode(const std::string &text, std::vector<int32_t> &ids) {
+bool TextOfTokens::encode(const std::string &text, std::vector<int32_t> &ids,
+                          tsr_special special) {
   const int32_t *first = nullptr;
   size_t count = 0;
-  if (tsr_tokenizer_encode(tokenizer.get(), text.data(), text.size(),
-                           TSR_WITH_SPECIAL, &first, &count) != TSR_OK)
+  if (tsr_tokenizer_encode(tokenizer.get(), text.data(), text.size(), special,
+                           &first, &count) != TSR_OK)
     return !printError(tsr_last_error());
   ids.assign(first, first + count);
   return true;

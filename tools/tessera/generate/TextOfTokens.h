@@ -21,7 +21,8 @@ public:
   bool hasTokenizer() const { return tokenizer != nullptr; }
   /// Ids of the tokenizer; 0 without one.
   int64_t size() const;
-  bool encode(const std::string &text, std::vector<int32_t> &ids);
+  bool encode(const std::string &text, std::vector<int32_t> &ids,
+              tsr_special special = TSR_WITH_SPECIAL);
   /// The id of a token by its text; -1 if the tokenizer has none.
   int32_t find(const std::string &token) const;
   /// The text of tokens; without a tokenizer their numbers.

@@ -385,8 +385,22 @@ void DeclaredOptions::addEncode(CLI::App *sub) {
       ->type_name("INT,...");
   declare(sub, "--fillings", FlagCheck::Positive, encode.fillings,
           "So many most probable tokens for each mask");
-  sub->add_flag("--embed", encode.embeds,
-                "Print the mean of each text's last hidden states instead");
+  auto *embed =
+      sub->add_flag("--embed", encode.embeds,
+                    "Print each text's last hidden states as one vector "
+                    "instead, pooled as the model's folder says "
+                    "(1_Pooling/config.json), else their mean");
+  auto *pooling =
+      sub->add_option("--pooling", encode.pooling,
+                      "With --embed: pool in this way, whatever the folder "
+                      "says, and do nothing after it")
+          ->check(oneOf({"cls", "mean", "max", "lasttoken", "mean_sqrt_len",
+                         "weightedmean"}))
+          ->needs(embed)
+          ->type_name("cls|mean|max|lasttoken|mean_sqrt_len|weightedmean");
+  sub->add_flag("--normalize", encode.normalizes,
+                "With --pooling: scale each vector to length 1")
+      ->needs(pooling);
   sub->add_option("--tokenizer", options.tokenize.tokenizer,
                   "Hugging Face folder with tokenizer.json or tokenizer.model "
                   "(default: the model's)")

@@ -67,6 +67,8 @@ struct EncodeOptions {
   bool embeds = false;
 };
 
+  std::string pooling; ///< "": the folder's.
+  bool normalizes = false;
 /// Of tessera simulate.
 struct SimulateOptions {
   std::string cluster;  ///< A file.
