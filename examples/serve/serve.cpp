@@ -153,6 +153,7 @@ void serve(const std::string &file, const std::string &folder,
   options.finish();
   tessera::TextGenerator texts(tessera::Artifact(file), folder);
   const CompletionModel model{name, requests, tokens, texts};
+  std::fputs(model.notes().c_str(), stderr);
   httplib::Server server;
   setUp(server, model);
   const int bound = port == 0 ? server.bind_to_any_port(host)

@@ -1,12 +1,40 @@
 //===- ApiGenerator.cpp - tsr_generator_* of the C API --------------------===//
 #include "runtime/api/Api.h"
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/generate/GenerationConfig.h"
 #include "runtime/generate/Generator.h"
 #include "runtime/support/Gumbel.h"
 
 #include <algorithm>
 
 using namespace tessera;
+
+tsr_status tsr_artifact_generation_config(const tsr_artifact *artifact,
+                                          const char *folder,
+                                          tsr_generation_config *out_config) {
+  thread_local GenerationConfig read;
+  return guarded([&] {
+    requirePointer(artifact, "artifact");
+    requirePointer(out_config, "out_config");
+    const size_t size = takeOptions(out_config, "tsr_generation_config").size;
+    read =
+        readGenerationConfig(*artifact->content.metadata, folder ? folder : "");
+    tsr_generation_config config = {};
+    config.size = size;
+    config.end_tokens = read.ends.data();
+    config.end_count = read.ends.size();
+    config.samples = read.samples ? *read.samples : -1;
+    config.temperature = read.temperature.value_or(-1);
+    config.top_p = read.topP.value_or(-1);
+    config.min_p = read.minP.value_or(-1);
+    config.top_k = read.topK.value_or(-1);
+    config.repetition_penalty = read.repetitionPenalty.value_or(-1);
+    config.max_new_tokens = read.maxNewTokens.value_or(-1);
+    config.file = read.file.c_str();
+    config.not_followed = read.notFollowed.c_str();
+    std::memcpy(out_config, &config, std::min(size, sizeof config));
+  });
+}
 
 struct tsr_generator {
   tsr_generator(const Artifact &artifact, const SessionOptions &options)

@@ -40,26 +40,36 @@ namespace {
 struct FolderConfig {
   std::string endToken;
   AroundText around;
+  bool hasAddedTokens = false; ///< Newer files list them.
 };
 } // namespace
 
-/// Of a folder without the file: nothing.
+/// A text, or an object that has one.
+static std::string endTokenOf(const JsonView &file) {
+  if (!file.has("eos_token"))
+    return "";
+  JsonView token = file.at("eos_token");
+  return token.raw().is_object() ? token.at("content").text() : token.text();
+}
+
+static JsonTree parseFile(const std::string &path) {
+  constexpr JsonLimits limits = {size_t(1) << 26, 32, size_t(1) << 22};
+  std::string content = InputFile(path).readAll();
+  return parseJson("'" + path + "'", content.data(),
+                   content.data() + content.size(), limits);
+}
+
+/// What a folder without the file says is nothing.
 static FolderConfig readConfig(const std::string &path) {
   FolderConfig config;
   if (!isFile(path))
     return config;
-  constexpr JsonLimits limits = {size_t(1) << 26, 32, size_t(1) << 22};
-  std::string content = InputFile(path).readAll(), source = "'" + path + "'";
-  JsonTree tree = parseJson(source, content.data(),
-                            content.data() + content.size(), limits);
-  JsonView file(tree.root, source);
+  JsonTree tree = parseFile(path);
+  JsonView file(tree.root, "'" + path + "'");
   config.around = {flagOf(file, "add_bos_token", false),
                    flagOf(file, "add_eos_token", false)};
-  if (file.has("eos_token")) { // a text, or an object that has one
-    JsonView token = file.at("eos_token");
-    config.endToken =
-        token.raw().is_object() ? token.at("content").text() : token.text();
-  }
+  config.endToken = endTokenOf(file);
+  config.hasAddedTokens = file.has("added_tokens_decoder");
   return config;
 }
 
@@ -80,6 +90,18 @@ static constexpr const char *vocabularies[] = {"vocab.json",
        "transformers make one: python3 -c \"from transformers import "
        "AutoTokenizer; AutoTokenizer.from_pretrained('",
        folder, "').save_pretrained('", folder, "')\"");
+}
+
+/// `transformers` reads special_tokens_map.json of older folders alone, where
+/// it counts more than tokenizer_config.json. It is also all that some folders
+/// have.
+static void readSpecialTokens(const std::string &path, FolderConfig &config) {
+  if (!isFile(path) || (config.hasAddedTokens && !config.endToken.empty()))
+    return;
+  JsonTree tree = parseFile(path);
+  std::string end = endTokenOf(JsonView(tree.root, "'" + path + "'"));
+  if (!end.empty())
+    config.endToken = end;
 }
 
 /// The file that holds the tokenizer.
@@ -114,8 +136,10 @@ std::unique_ptr<Tokenizer> loadTokenizer(const std::string &path) {
     refuseNamedVocabulary(path);
   std::string file = isFolder ? findFile(path) : path;
   FolderConfig config;
-  if (isFolder)
+  if (isFolder) {
     config = readConfig(path + "/tokenizer_config.json");
+    readSpecialTokens(path + "/special_tokens_map.json", config);
+  }
   InputFile input(file);
   constexpr uint64_t most = uint64_t(1) << 28;
   if (input.size() > most)

@@ -49,6 +49,31 @@ struct CompletionModel {
   std::int64_t mostTokens;   ///< New ones of a request.
   TextGenerator &texts;
 
+  /// What the model's files say of sampling, which requests need not; and what
+  /// they say that is not followed. A line each, or "".
+  std::string notes() const {
+    const GenerationConfig &config = texts.generationConfig();
+    const tsr_generation_config &own = config.values;
+    const std::pair<const char *, double> said[] = {
+        {"temperature", own.samples == 0 ? -1 : own.temperature},
+        {"top_k", static_cast<double>(own.top_k)},
+        {"top_p", own.top_p},
+        {"min_p", own.min_p},
+        {"repetition_penalty", own.repetition_penalty}};
+    std::string list;
+    for (auto [key, value] : said)
+      if (value >= 0)
+        list += (list.empty() ? "" : ", ") + std::string(key) + " " +
+                nlohmann::json(value).dump();
+    if (!list.empty())
+      list = "by " + config.file + ": " + list + ", unless a request says " +
+             "otherwise\n";
+    if (!config.notFollowed.empty())
+      list +=
+          "not followed of " + config.file + ": " + config.notFollowed + "\n";
+    return list;
+  }
+
   /// The JSON of a list of one model.
   std::string list() const {
     const nlohmann::json card = {{"id", name},
@@ -161,8 +186,14 @@ private:
     options.alternatives = takeNumber<std::int64_t>("logprobs", 0, 0, 20);
     options.max_new_tokens =
         takeNumber<std::int64_t>("max_tokens", 16, 1, model.mostTokens);
-    options.temperature = takeNumber<double>("temperature", 1, 0, 100);
-    options.top_p = takeNumber<double>("top_p", 1, 1e-9, 1);
+    const tsr_generation_config &own = model.texts.generationConfig().values;
+    auto or1 = [](double value) { return value < 0 ? 1 : value; };
+    options.temperature = takeNumber<double>(
+        "temperature", own.samples == 0 ? 1 : or1(own.temperature), 0, 100);
+    options.top_p = takeNumber<double>("top_p", or1(own.top_p), 1e-9, 1);
+    options.top_k = own.top_k < 0 ? 0 : own.top_k;
+    options.min_p = own.min_p < 0 ? 0 : own.min_p;
+    options.repetition_penalty = or1(own.repetition_penalty);
     options.seed = takeNumber<std::int64_t>("seed", std::random_device()(),
                                             INT64_MIN, INT64_MAX);
     return options;

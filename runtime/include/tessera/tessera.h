@@ -434,6 +434,33 @@ typedef struct tsr_request_options {
                                text began like it */
 } tsr_request_options;
 
+/* How the texts of a model end and are drawn, as its files say it. */
+typedef struct tsr_generation_config {
+  size_t size; /* sizeof(tsr_generation_config), set by the caller */
+  const int32_t *end_tokens; /* eos_token_id: those that the vocabulary has */
+  size_t end_count;
+  int32_t samples; /* do_sample: 1 or 0; -1: the file does not say. Of 0 and -1
+                      transformers takes the most probable token, and the next
+                      four count for nothing */
+  double temperature; /* this and what follows: below 0, not said */
+  double top_p, min_p;
+  int64_t top_k;
+  double repetition_penalty;
+  int64_t max_new_tokens;
+  const char *file; /* that said it, for people; "": there is none */
+  const char *not_followed; /* what else it says that chooses other tokens, for
+                               people: "num_beams 4"; "": nothing */
+} tsr_generation_config;
+
+/* Reads generation_config.json, or where there is none, config.json, as
+ * transformers does: one of the two, never both. They are those in `folder`, or
+ * if that is NULL or has neither, those that the artifact was compiled from.
+ * Texts and tokens are valid until the thread's next call. TSR_CORRUPT: a value
+ * is out of range, or the file is no JSON. */
+tsr_status tsr_artifact_generation_config(const tsr_artifact *artifact,
+                                          const char *folder,
+                                          tsr_generation_config *out_config);
+
 /* `options` may be NULL. `weights` is as of tsr_session_load_weights; with NULL
  * parameters are drawn from the seed. Errors are those of tsr_session_create
  * and tsr_session_load_weights; TSR_UNSUPPORTED: the artifact has no programs

@@ -269,6 +269,24 @@ private:
   detail::Handle<tsr_session> handle;
 };
 
+/// tsr_generation_config, with texts and tokens of its own.
+struct GenerationConfig {
+  /// Of the files in `folder`, or of those that the artifact holds.
+  explicit GenerationConfig(const Artifact &artifact,
+                            const std::string &folder = "") {
+    values.size = sizeof values;
+    detail::check(tsr_artifact_generation_config(
+        artifact.get(), folder.empty() ? nullptr : folder.c_str(), &values));
+    endTokens.assign(values.end_tokens, values.end_tokens + values.end_count);
+    file = values.file;
+    notFollowed = values.not_followed;
+  }
+
+  std::vector<std::int32_t> endTokens;
+  std::string file, notFollowed;
+  tsr_generation_config values = {}; ///< Its pointers are not to be used.
+};
+
 /// How a request is continued; the defaults are those of tsr_request_options.
 inline tsr_request_options requestOptions() {
   tsr_request_options options = {};

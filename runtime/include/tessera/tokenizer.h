@@ -44,8 +44,8 @@ int64_t tsr_tokenizer_vocabulary_size(const tsr_tokenizer *tokenizer);
 /* The id of a token by its text, as the file writes it. TSR_NOT_FOUND. */
 tsr_status tsr_tokenizer_find(const tsr_tokenizer *tokenizer, const char *token,
                               int32_t *out_id);
-/* The token that ends a document, by tokenizer_config.json (eos_token); "" if
- * it names none. Owned by the tokenizer. */
+/* The token that ends a document, by eos_token of tokenizer_config.json or
+ * special_tokens_map.json; "" if they name none. Owned by the tokenizer. */
 const char *tsr_tokenizer_end_token(const tsr_tokenizer *tokenizer);
 
 /* The ids of a text of `bytes` bytes, whatever they are: each maximal part that

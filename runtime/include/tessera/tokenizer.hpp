@@ -134,7 +134,7 @@ public:
   /// of the tokenizer is larger than the model's.
   TextGenerator(const Artifact &artifact, const std::string &folder,
                 const tsr_session_options &options = sessionOptions())
-      : tokenizer(folder), endToken(findEnd()),
+      : tokenizer(folder), config(artifact, folder), ends(findEnds()),
         generator(artifact, folder, options) {
     if (tokenizer.vocabularySize() > artifact.vocabulary())
       throw Exception(TSR_MISMATCH,
@@ -148,6 +148,8 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     return tokenizer.encode(text);
   }
+  /// How the files of the folder say that texts end and are drawn.
+  const GenerationConfig &generationConfig() const { return config; }
   /// The text of a token alone; "" of one that pads the model's vocabulary.
   std::string decode(std::int32_t token) {
     std::lock_guard<std::mutex> lock(mutex);
@@ -173,9 +175,12 @@ public:
 
 private:
   friend class TextRequest;
-  std::int32_t findEnd() const {
+  /// The tokenizer's where the model's files name none.
+  std::vector<std::int32_t> findEnds() const {
     const std::string end = tokenizer.endToken();
-    return end.empty() ? -1 : tokenizer.find(end);
+    if (!config.endTokens.empty() || end.empty())
+      return config.endTokens;
+    return {tokenizer.find(end)};
   }
   bool isPadding(std::int32_t token) const {
     return token >= tokenizer.vocabularySize();
@@ -184,12 +189,14 @@ private:
   std::mutex mutex; // of the tokenizer and all streams
   std::mutex beginning;
   Tokenizer tokenizer;
-  const std::int32_t endToken;
+  const GenerationConfig config;
+  const std::vector<std::int32_t> ends;
   GeneratorThread generator;
 };
 
-/// A request of a TextGenerator, for one thread. It ends after the tokenizer's
-/// end, or before a text of `stops`; and when it is destroyed.
+/// A request of a TextGenerator, for one thread. It ends after a token that the
+/// model's files say ends a text, or else the tokenizer; or before a text of
+/// `stops`; and when it is destroyed.
 class TextRequest {
 public:
   /// on_token, context and stop tokens of the options are not the caller's.
@@ -198,8 +205,8 @@ public:
               const std::vector<std::string> &stops = {})
       : owner(owner), stream(owner.tokenizer), given(prompt.size()) {
     stream.setStops(stops);
-    options.stop_tokens = &owner.endToken;
-    options.stop_count = owner.endToken >= 0;
+    options.stop_tokens = owner.ends.data();
+    options.stop_count = owner.ends.size();
     request = owner.generator.add(prompt, options);
   }
   TextRequest(const TextRequest &) = delete;

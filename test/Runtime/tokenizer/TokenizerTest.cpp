@@ -10,6 +10,9 @@
 #include <xxhash.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
 
 using namespace tessera;
 using namespace texts;
@@ -282,6 +285,32 @@ TEST(TokenizerApi, KnowsTokens) {
   EXPECT_EQ(tokenizer.find("<|begin_of_text|>"),
             tokenizer.vocabularySize() - 2);
   EXPECT_THROW(tokenizer.find("<none>"), Exception);
+}
+
+/// As transformers has it: special_tokens_map.json counts more, but not beside
+/// a newer tokenizer_config.json, which lists the added tokens.
+TEST(TokenizerApi, EndsAreOfEitherFile) {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::path(::testing::TempDir()) / ("ends-" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  fs::copy_file(fs::path(family("gpt2")) / "tokenizer.json",
+                folder / "tokenizer.json");
+  auto endOf = [&](const char *config, const char *map) {
+    std::ofstream(folder / "tokenizer_config.json") << config;
+    std::ofstream(folder / "special_tokens_map.json") << map;
+    return Tokenizer(folder.string()).endToken();
+  };
+  const char *map = R"({"eos_token": {"content": "<|endoftext|>"}})";
+  EXPECT_EQ(endOf("{}", "{}"), "");
+  EXPECT_EQ(endOf("{}", map), "<|endoftext|>");
+  EXPECT_EQ(endOf("{}", R"({"eos_token": "b"})"), "b");
+  EXPECT_EQ(endOf(R"({"eos_token": "a"})", "{}"), "a");
+  EXPECT_EQ(endOf(R"({"eos_token": "a"})", map), "<|endoftext|>");
+  EXPECT_EQ(
+      endOf(R"({"eos_token": "a", "added_tokens_decoder": {"1": {}}})", map),
+      "a");
+  fs::remove_all(folder);
 }
 
 TEST(TokenizerApi, RefusesIdsOutsideOfTheVocabulary) {

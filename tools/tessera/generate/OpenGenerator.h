@@ -21,7 +21,8 @@ public:
   bool open();
 
   tsr_generator *get() const { return generator.get(); }
-  /// What the command line asks for; valid as long as this is.
+  /// What the command line asks for, and where it does not say, what the files
+  /// of the model do; valid as long as this is.
   tsr_request_options request() const;
   /// Tokens that a request may have, with those of its prompt.
   int64_t places() const;
@@ -37,10 +38,19 @@ private:
     }
   };
 
+  bool readConfig();
+  bool isGiven(const char *flag) const;
+  /// The next token is drawn, and not always the most probable one.
+  bool samples() const;
+  bool checkSampling() const;
+  void noteConfig() const;
+
   const DriverOptions &options;
   ArtifactFile artifact;
   std::unique_ptr<tsr_generator, Destroy> generator;
-  int32_t end = -1;
+  tsr_generation_config config = {}; ///< Its pointers are not to be used.
+  std::string configFile, notFollowed;
+  std::vector<int32_t> ends; ///< Tokens.
 };
 
 } // namespace tessera

@@ -749,14 +749,6 @@ void CommandLine::checkGeneration() {
   range("--repetition-penalty", given.repetitionPenalty,
         given.repetitionPenalty >= 0.01 && given.repetitionPenalty <= 100,
         "a number from 0.01 to 100");
-  for (auto [name, isRestricted] : {std::pair{"--top-k", given.topK > 0},
-                                    std::pair{"--top-p", given.topP < 1},
-                                    std::pair{"--min-p", given.minP > 0}})
-    if (isRestricted && given.temperature == 0)
-      refuse(std::string(name) +
-             " says from what tokens are drawn, but without --temperature the "
-             "most probable one is taken; give --temperature too, or leave it "
-             "out");
   if (given.showsLogProbabilities && !options.json)
     refuse("--log-probabilities are written in JSON; give --json, too");
   for (const std::string &stop : given.stops)

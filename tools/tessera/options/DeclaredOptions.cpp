@@ -313,6 +313,11 @@ void DeclaredOptions::addEvaluate(CLI::App *sub) {
 /// What is continued, and how.
 void DeclaredOptions::addGenerate(CLI::App *sub) {
   GenerateOptions &generate = options.generate;
+  auto note = [&generate](CLI::Option *option) {
+    option->each([&generate, name = option->get_name()](const std::string &) {
+      generate.given.push_back(name);
+    });
+  };
   beginGroup(sub, "Texts", "--prompt 'Once upon a time' --max-new-tokens 64");
   sub->add_option("--prompt", generate.prompts,
                   "A text to continue (give the option once for each)")
@@ -327,33 +332,45 @@ void DeclaredOptions::addGenerate(CLI::App *sub) {
                 "Answer the lines of the standard input, one after the other, "
                 "with what was said before them; --prompt then begins the "
                 "conversation");
-  declare(sub, "--max-new-tokens", FlagCheck::Positive, generate.maxNewTokens,
-          "Most tokens that are added to a text");
+  note(declare(sub, "--max-new-tokens", FlagCheck::Positive,
+               generate.maxNewTokens,
+               "Most tokens that are added to a text (default: those of "
+               "generation_config.json, else 128)"));
   sub->add_option("--stop", generate.stops,
                   "End a text before this one (give the option once for each)")
       ->allow_extra_args(false)
       ->type_name("WORDS");
   sub->add_flag("--ignore-end", generate.ignoresEnd,
-                "Go on after the tokenizer's eos_token");
+                "Go on after tokens that end a text (eos_token_id of "
+                "generation_config.json or config.json, else the tokenizer's "
+                "eos_token)");
   sub->add_option("--tokenizer", options.tokenize.tokenizer,
                   "Hugging Face folder with tokenizer.json or tokenizer.model "
                   "(default: the model's)")
       ->type_name("DIR");
   beginGroup(sub, "Sampling", "--temperature 0.8 --top-k 40 --seed 7");
-  declare(sub, "--temperature", FlagCheck::Any, generate.temperature,
-          "What logits are divided by before a token is drawn; 0: always the "
-          "most probable token");
-  declare(sub, "--top-k", FlagCheck::NotNegative, generate.topK,
-          "Draw from so many most probable tokens; 0: all");
-  declare(sub, "--top-p", FlagCheck::Any, generate.topP,
-          "Draw from the most probable tokens that sum to this; 1: all");
-  declare(sub, "--min-p", FlagCheck::Any, generate.minP,
-          "Draw from tokens with at least this part of the largest "
-          "probability");
-  declare(sub, "--repetition-penalty", FlagCheck::Any,
-          generate.repetitionPenalty,
-          "What logits of tokens that the text has are divided by, or "
-          "multiplied by if they are below 0; 1: nothing");
+  note(declare(
+      sub, "--temperature", FlagCheck::Any, generate.temperature,
+      "What logits are divided by before a token is drawn; 0: always the "
+      "most probable token (default: that of generation_config.json if its "
+      "do_sample is true, else 0)"));
+  note(declare(
+      sub, "--top-k", FlagCheck::NotNegative, generate.topK,
+      "Draw from so many most probable tokens; 0: all (default: those of "
+      "generation_config.json, else 0)"));
+  note(declare(
+      sub, "--top-p", FlagCheck::Any, generate.topP,
+      "Draw from the most probable tokens that --top-k leaves and that sum "
+      "to this; 1: all (default: that of generation_config.json, else 1)"));
+  note(
+      declare(sub, "--min-p", FlagCheck::Any, generate.minP,
+              "Draw from tokens with at least this part of the largest "
+              "probability (default: that of generation_config.json, else 0)"));
+  note(declare(
+      sub, "--repetition-penalty", FlagCheck::Any, generate.repetitionPenalty,
+      "What logits of tokens that the text has are divided by, or "
+      "multiplied by if they are below 0; 1: nothing (default: that of "
+      "generation_config.json, else 1)"));
   declare(sub, "--seed", FlagCheck::Any, options.seed, "Seed of the draws");
   addModelWeights(sub);
   beginGroup(sub, "Output", "--times");

@@ -57,6 +57,8 @@ struct GenerateOptions {
   int64_t alternatives = 0;
   bool ignoresEnd = false, showsTimes = false, isChat = false;
   bool showsLogProbabilities = false;
+  /// Names of options that are given where the model's files may say it, too.
+  std::vector<std::string> given;
 };
 
 /// Of tessera encode.
@@ -65,10 +67,10 @@ struct EncodeOptions {
   std::vector<std::string> textIds; ///< "1,2,3" each.
   int64_t fillings = 5;             ///< Of a mask.
   bool embeds = false;
-};
-
   std::string pooling; ///< "": the folder's.
   bool normalizes = false;
+};
+
 /// Of tessera simulate.
 struct SimulateOptions {
   std::string cluster;  ///< A file.

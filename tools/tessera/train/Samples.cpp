@@ -37,12 +37,25 @@ bool Samples::prepare(tsr_session *opened, const tsr_artifact *artifact,
                        ", the model one of " +
                        std::to_string(tsr_artifact_vocabulary(artifact)) +
                        "; name the tokenizer of the data with --tokenizer");
-  end = tokenizer.end();
+  if (!path.empty() && !readEnds(artifact))
+    return false;
   tsr_generator *created = nullptr;
   if (tsr_generator_create_on(session, &created) != TSR_OK)
     return !printError(std::string("--sample-every: ") + tsr_last_error());
   generator.reset(created);
   return encodePrompts();
+}
+
+/// As `tessera generate` ends texts of the model.
+bool Samples::readEnds(const tsr_artifact *artifact) {
+  tsr_generation_config config = {};
+  config.size = sizeof config;
+  if (tsr_artifact_generation_config(artifact, nullptr, &config) != TSR_OK)
+    return !printError(tsr_last_error());
+  ends.assign(config.end_tokens, config.end_tokens + config.end_count);
+  if (ends.empty() && tokenizer.end() >= 0)
+    ends = {tokenizer.end()};
+  return true;
 }
 
 /// What a prompt may not be is known before the first step.
@@ -68,8 +81,8 @@ bool Samples::add(std::vector<int64_t> &requests) {
     request.max_new_tokens = kNewTokens;
     request.temperature = 1;
     request.seed = options.seed + static_cast<int64_t>(k);
-    request.stop_tokens = &end;
-    request.stop_count = end >= 0;
+    request.stop_tokens = ends.data();
+    request.stop_count = ends.size();
     if (tsr_generator_add(generator.get(), prompts[k].data(), prompts[k].size(),
                           &request, &requests.emplace_back()) != TSR_OK)
       return !printError("--sample-prompt '" + options.samplePrompts[k] +

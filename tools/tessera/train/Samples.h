@@ -30,6 +30,7 @@ private:
       tsr_generator_destroy(object);
     }
   };
+  bool readEnds(const tsr_artifact *artifact);
   bool encodePrompts();
   bool add(std::vector<int64_t> &requests);
   bool takeAll(const std::vector<int64_t> &requests,
@@ -40,7 +41,7 @@ private:
   tsr_session *session = nullptr;
   bool isPair = false; ///< A prompt is the source of a text of its own.
   TextOfTokens tokenizer;
-  int32_t end = -1;
+  std::vector<int32_t> ends; ///< Tokens that end a text.
   std::vector<std::vector<int32_t>> prompts;
   std::unique_ptr<tsr_generator, Destroy> generator;
 };
