@@ -9,6 +9,7 @@
 
 #include <charconv>
 #include <csignal>
+#include <filesystem>
 
 using tessera::Completion, tessera::CompletionError, tessera::CompletionModel;
 
@@ -140,6 +141,17 @@ private:
   std::map<std::string, std::string> given;
 };
 
+/// The newest step of a directory of checkpoints; else the folder itself.
+std::string modelIn(const std::string &folder) {
+  tsr_checkpoint *checkpoint = nullptr;
+  if (std::filesystem::exists(folder + "/config.json") ||
+      tsr_checkpoint_open(folder.c_str(), &checkpoint) != TSR_OK)
+    return folder;
+  const std::string step = tsr_checkpoint_path(checkpoint);
+  tsr_checkpoint_destroy(checkpoint);
+  return step;
+}
+
 std::atomic<bool> isEnding{false};
 
 /// Until a signal comes, or a step fails.
@@ -151,7 +163,7 @@ void serve(const std::string &file, const std::string &folder,
   const std::string host = options.text("--host", "127.0.0.1");
   const std::string name = options.text("--name", folder);
   options.finish();
-  tessera::TextGenerator texts(tessera::Artifact(file), folder);
+  tessera::TextGenerator texts(tessera::Artifact(file), modelIn(folder));
   const CompletionModel model{name, requests, tokens, texts};
   std::fputs(model.notes().c_str(), stderr);
   httplib::Server server;

@@ -148,6 +148,70 @@ TEST(Checkpoint, AnotherModelIsRefused) {
   EXPECT_EQ(load(unknown, directory.path), TSR_OK) << tsr_last_error();
 }
 
+TEST(Checkpoint, ADirectoryMayBeOneItself) {
+  TemporaryDirectory directory;
+  Training training(2, 2), loaded(1, 1);
+  std::string best = directory / "best";
+  ASSERT_EQ(tsr_session_save_as(training.session, best.c_str()), TSR_OK)
+      << tsr_last_error();
+  steps(training, 0, 2);
+  ASSERT_EQ(tsr_session_save_as(training.session, best.c_str()), TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(namesIn(directory.path), std::vector<std::string>{"best"});
+  ASSERT_EQ(load(loaded, best), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(tsr_session_next_step(loaded.session), 2);
+  EXPECT_EQ(loaded.state(), training.state());
+  fs::create_directory(directory / "mine");
+  writeFile(directory / "mine/notes.txt", "keep me");
+  EXPECT_EQ(tsr_session_save_as(training.session, (directory / "mine").c_str()),
+            TSR_INVALID_ARGUMENT);
+  EXPECT_CONTAINS(tsr_last_error(), "holds other files; move it away");
+  EXPECT_EQ(readFile(directory / "mine/notes.txt"), "keep me");
+}
+
+TEST(Checkpoint, RecordsAreKept) {
+  TemporaryDirectory directory;
+  Training first(1, 1), second(1, 1);
+  ASSERT_EQ(tsr_session_set_record(first.session, "a", R"({"b": [1, null]})"),
+            TSR_OK);
+  EXPECT_EQ(tsr_session_set_record(first.session, "c", "{"), TSR_CORRUPT);
+  ASSERT_EQ(save(first, directory.path), TSR_OK);
+  ASSERT_EQ(load(second, directory.path), TSR_OK) << tsr_last_error();
+  steps(second, 0, 1);
+  ASSERT_EQ(save(second, directory.path), TSR_OK);
+  tsr_checkpoint *checkpoint = nullptr;
+  ASSERT_EQ(tsr_checkpoint_open(directory.path.c_str(), &checkpoint), TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(tsr_checkpoint_path(checkpoint), stepDirectory(directory.path, 1));
+  EXPECT_EQ(json::parse(tsr_checkpoint_manifest(checkpoint))["records"],
+            json::parse(R"({"a": {"b": [1, null]}})"));
+  tsr_checkpoint_destroy(checkpoint);
+  EXPECT_EQ(tsr_checkpoint_open((directory / "none").c_str(), &checkpoint),
+            TSR_NOT_FOUND);
+}
+
+TEST(Checkpoint, TakesTheModelsFilesAlong) {
+  TemporaryDirectory directory, folder;
+  fs::create_directories(folder / "1_Pooling");
+  fs::create_directories(folder / "2_Normalize");
+  for (const char *name :
+       {"tokenizer.json", "modules.json", "1_Pooling/config.json"})
+    writeFile(folder / name, name);
+  writeFile(folder / "notes.txt", "not of the model");
+  Training training(1, 1);
+  ASSERT_EQ(tsr_session_set_model_folder(training.session, folder.path.c_str()),
+            TSR_OK)
+      << tsr_last_error();
+  fs::remove_all(folder.path); // they were read
+  ASSERT_EQ(save(training, directory.path), TSR_OK) << tsr_last_error();
+  std::string step = stepDirectory(directory.path, 0);
+  for (const char *name :
+       {"tokenizer.json", "modules.json", "1_Pooling/config.json"})
+    EXPECT_EQ(readFile(step + "/" + name), name);
+  EXPECT_TRUE(fs::is_directory(step + "/2_Normalize"));
+  EXPECT_FALSE(fs::exists(step + "/notes.txt"));
+}
+
 TEST(Checkpoint, LoadsOnEveryMesh) {
   TemporaryDirectory directory;
   Training saved(2, 2), serial(1, 1), wide(1, 4);
