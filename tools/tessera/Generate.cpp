@@ -129,12 +129,14 @@ void Generating::accept(const tsr_generated &made,
   if (text.ending) // one of --stop has been found before
     return;
   std::string added;
-  // The token that ends a text is no part of it.
-  if (made.token >= 0 && made.ended != TSR_ENDED_STOP) {
+  // The token that ends a text is one of those that were made, as transformers
+  // returns it, but no part of the text.
+  if (made.token >= 0) {
     text.tokens.push_back(made.token);
     text.logProbabilities.push_back(made.log_probability);
     text.alternatives.push_back(listOf(alternatives));
-    added = stream.push(made.token);
+    if (made.ended != TSR_ENDED_STOP)
+      added = stream.push(made.token);
   }
   text.ending = made.ended;
   if (made.ended)

@@ -25,6 +25,8 @@ def generate(model, *options):
     command = ["tessera", "generate", model, *fit, "--load-weights", weights, "--prompt-ids", "84,104,101", "--repetition-penalty", "2"]
     ran = subprocess.run([*command, "--json", *options], check=True, capture_output=True, text=True)
     found = json.loads(ran.stdout)
+    last = len(found["tokens"]) - (found["ended"] == "stop")  # the end is no part of the text
+    assert found["text"] == " ".join(map(str, found["tokens"][:last])), found
     return found["tokens"], found["ended"], ran.stderr
 
 
@@ -33,7 +35,7 @@ plain = folder("plain")
 base, ended, said = generate(plain, *length)
 assert len(base) == 8 and ended == "length" and not said, (base, said)
 stop = next(token for token in base[1:] if token != base[0])
-cut = base[: base.index(stop)]
+cut = base[: base.index(stop) + 1]  # with its end, as transformers has it
 other = next(token for token in range(128) if token not in base)
 
 assert generate(folder("number", eos_token_id=stop), *length) == (cut, "stop", "")
