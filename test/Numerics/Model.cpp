@@ -80,6 +80,7 @@ static PlanOptions planOf(const Build &build) {
   plan.stages.virtualStages = build.virtualStages;
   plan.optimizer.clip = build.clip;
   plan.debugging.keepValues = build.keepValues;
+  plan.debugging.decomposeLayers = build.decomposesLayers;
   plan.debugging.optimizeCode = build.precision == "bf16";
   plan.communication.bucketBytes = build.bucketBytes;
   plan.communication.overlap = build.overlap;
@@ -125,16 +126,16 @@ static auto fieldsOf(const Build &build) {
   const auto &[mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
                virtualStages, precision, batch, microBatches, sequence, target,
                ignoresLabels, documentMask, paddingMask, clip, keepValues,
-               evaluation, bucketBytes, overlap, recompute, recomputeLayers,
-               layoutInvariant, emulateGrid, device, generates, maxBatch,
-               prefillChunk, lora, freeze, flags] = build;
+               decomposesLayers, evaluation, bucketBytes, overlap, recompute,
+               recomputeLayers, layoutInvariant, emulateGrid, device, generates,
+               maxBatch, prefillChunk, lora, freeze, flags] = build;
   return std::make_tuple(
       mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
       virtualStages, precision, batch, microBatches, sequence, target,
-      ignoresLabels, documentMask, paddingMask, clip, keepValues, evaluation,
-      bucketBytes, overlap, recompute, recomputeLayers, layoutInvariant,
-      emulateGrid, device, generates, maxBatch, prefillChunk, lora, freeze,
-      flags);
+      ignoresLabels, documentMask, paddingMask, clip, keepValues,
+      decomposesLayers, evaluation, bucketBytes, overlap, recompute,
+      recomputeLayers, layoutInvariant, emulateGrid, device, generates,
+      maxBatch, prefillChunk, lora, freeze, flags);
 }
 
 std::string tessera::test::compileModel(const std::string &configPath,

@@ -45,6 +45,7 @@ struct Build {
   bool ignoresLabels = false, documentMask = false, paddingMask = false;
   double clip = 1.0; ///< 0: no clipping.
   bool keepValues = false;
+  bool decomposesLayers = false; ///< Attention, norms, rotations as formulas.
   bool evaluation = false;
   int64_t bucketBytes = int64_t(25) << 20;
   bool overlap = true;

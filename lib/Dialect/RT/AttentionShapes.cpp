@@ -44,7 +44,7 @@ LogicalResult tessera::rt::verifyStride(Operation *op,
     elements *= size;
   if (stride >= elements)
     return success();
-  return op->emitOpError() << "reads a row of " << tensor.name << " every "
+  return op->emitOpError() << "has a row of " << tensor.name << " every "
                            << stride << " elements, but a row has " << elements
                            << "; use a stride of at least that";
 }

@@ -124,6 +124,17 @@ template <typename OpTy> static LogicalResult verifyStrides(OpTy op) {
   return verifyStride(op, {"values", op.getValue()}, op.getRowV());
 }
 
+/// The distances between rows of their gradients.
+static LogicalResult verifyGradientStrides(AttentionGradOp op) {
+  NamedTensor query{"gradients of queries", op.getGradQuery()};
+  NamedTensor key{"gradients of keys", op.getGradKey()};
+  NamedTensor value{"gradients of values", op.getGradValue()};
+  if (failed(verifyStride(op, query, op.getRowDq())) ||
+      failed(verifyStride(op, key, op.getRowDk())))
+    return failure();
+  return verifyStride(op, value, op.getRowDv());
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyBias(*this, getBiasTable(), getLse())))
     return failure();
@@ -158,7 +169,7 @@ LogicalResult AttentionGradOp::verify() {
   shapes.likeKey = {{"gradients of keys", getGradKey()},
                     {"gradients of values", getGradValue()}};
   if (failed(verifyAttention(*this, shapes)) || failed(verifyStrides(*this)) ||
-      failed(verifyTables(*this)))
+      failed(verifyGradientStrides(*this)) || failed(verifyTables(*this)))
     return failure();
   return ::verifySegments(*this);
 }

@@ -94,3 +94,16 @@ func.func @other_values(%x: !x, %y: !y, %l: !l, %i: i64) {
       : (!x, !x, !x, !x, !x, !l, i64, i64) -> (!x, !x, !y)
   return
 }
+
+// -----
+
+!x = tensor<2x8x4x16xf32>
+!l = tensor<2x4x8xf32>
+func.func @rows_of_gradients_overlap(%x: !x, %l: !l, %i: i64) {
+  // expected-error @+1 {{has a row of gradients of values every 32 elements, but a row has 64; use a stride of at least that}}
+  %dq, %dk, %dv = rt.attention_grad %x, %x, %x, %x, %x, %l, %i, %i
+      {row_q = 64 : i64, row_k = 64 : i64, row_v = 64 : i64, row_dq = 64 : i64, row_dk = 64 : i64, row_dv = 32 : i64,
+      heads_total = 4 : i64, scale = 0.25 : f64, causal = true, dropout = 0.0 : f64, stream = 0 : i64}
+      : (!x, !x, !x, !x, !x, !l, i64, i64) -> (!x, !x, !x)
+  return
+}

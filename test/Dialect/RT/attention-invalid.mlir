@@ -130,7 +130,7 @@ func.func @lse_in_another_order(%q: !x, %k: !x, %v: !x, %i: i64) {
 !x = tensor<2x8x4x16xf32>
 !l = tensor<2x4x8xf32>
 func.func @rows_of_keys_overlap(%q: !x, %k: !x, %v: !x, %i: i64) {
-  // expected-error @+1 {{reads a row of keys every 32 elements, but a row has 64; use a stride of at least that}}
+  // expected-error @+1 {{has a row of keys every 32 elements, but a row has 64; use a stride of at least that}}
   %o, %lse = rt.attention %q, %k, %v, %i, %i
       {row_q = 64 : i64, row_k = 32 : i64, row_v = 64 : i64, heads_total = 4 : i64, scale = 0.25 : f64, causal = true,
       dropout = 0.0 : f64, stream = 0 : i64}
