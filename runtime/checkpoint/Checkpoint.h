@@ -96,9 +96,9 @@ std::vector<ConfigText> configTexts(const Metadata &metadata);
 
 /// The files of a model's folder that say how to use it, but for its weights:
 /// config, tokenizer, pooling. TSR_IO.
-std::vector<ModelFile> readModelFiles(const std::string &folder);
+std::vector<CarriedFile> readModelFiles(const std::string &folder);
 /// Writes those of them that are not there. TSR_IO.
-void writeModelFiles(const std::vector<ModelFile> &files,
+void writeModelFiles(const std::vector<CarriedFile> &files,
                      const std::string &directory);
 
 std::string writeManifest(const Manifest &manifest);

@@ -74,7 +74,7 @@ static bool isModule(const std::string &name) {
 
 /// A module may have no file at all; its directory is there all the same.
 static void readModule(const std::string &folder, const std::string &module,
-                       std::vector<ModelFile> &files) {
+                       std::vector<CarriedFile> &files) {
   const std::string config = concat(module, "/config.json");
   const std::string path = concat(folder, "/", config);
   if (isFile(path))
@@ -83,8 +83,8 @@ static void readModule(const std::string &folder, const std::string &module,
     files.push_back({concat(module, "/"), ""});
 }
 
-std::vector<ModelFile> readModelFiles(const std::string &folder) {
-  std::vector<ModelFile> files;
+std::vector<CarriedFile> readModelFiles(const std::string &folder) {
+  std::vector<CarriedFile> files;
   for (const char *name : besideWeights) {
     const std::string path = concat(folder, "/", name);
     if (isFile(path))
@@ -98,9 +98,9 @@ std::vector<ModelFile> readModelFiles(const std::string &folder) {
   return files;
 }
 
-void writeModelFiles(const std::vector<ModelFile> &files,
+void writeModelFiles(const std::vector<CarriedFile> &files,
                      const std::string &directory) {
-  for (const ModelFile &file : files) {
+  for (const CarriedFile &file : files) {
     const std::string path = concat(directory, "/", file.name);
     if (isFile(path))
       continue;

@@ -34,7 +34,7 @@ struct AdapterBase {
 };
 
 /// A file beside the weights of a model, such as its tokenizer.
-struct ModelFile {
+struct CarriedFile {
   std::string name, content;
 };
 
@@ -155,8 +155,8 @@ public:
     notedDown[name] = json;
   }
   /// What checkpoints take along of the model's folder.
-  const std::vector<ModelFile> &modelFiles() const { return besideModel; }
-  void setModelFiles(std::vector<ModelFile> files) {
+  const std::vector<CarriedFile> &modelFiles() const { return besideModel; }
+  void setModelFiles(std::vector<CarriedFile> files) {
     besideModel = std::move(files);
   }
 
@@ -229,7 +229,7 @@ private:
   AdapterBase adapterBase;
   std::shared_ptr<DataHashing> dataHashing; ///< Of its contents; null: known.
   std::map<std::string, std::string> notedDown;
-  std::vector<ModelFile> besideModel;
+  std::vector<CarriedFile> besideModel;
   Status death;
 };
 
