@@ -73,8 +73,8 @@ static void print(const DriverOptions &options, const Measurement &result,
         static_cast<long long>(leftOut), leftOut == 1 ? " was" : "s were",
         options.evalBatches
             ? "only the batches of --eval-batches are evaluated"
-            : "only whole batches are evaluated, as the artifact is of an "
-              "older version",
+            : "only whole batches are evaluated, as the program counts the "
+              "labels of all sequences",
         static_cast<long long>(data.batches()));
 }
 

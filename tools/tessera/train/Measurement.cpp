@@ -62,8 +62,9 @@ bool EvaluationData::countBatches(int64_t wanted, int64_t length) {
                        std::to_string(sequences()) + " sequences of " +
                        std::to_string(length) + " tokens, a batch has " +
                        std::to_string(rows) +
-                       ", and the artifact evaluates whole batches alone; "
-                       "compile the model again, or use more data");
+                       ", and the program counts the labels of all; use a "
+                       "smaller --batch, compile an older artifact again, or "
+                       "use more data");
   if (wanted > count)
     return !printError("--eval-batches is " + std::to_string(wanted) +
                        ", but the data of the evaluation has " +
