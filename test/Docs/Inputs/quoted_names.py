@@ -15,7 +15,8 @@ EXTENSIONS = r"\.(h|hpp|c|cpp|cu|cuh|td|py|sh|test|mlir|json|txt|md|svg|map)"
 MADE = ("build/", "build-embed/", "build-serve/", "ir/", "runs/", "DIR/", "/tmp/", "ui.perfetto.dev")
 FOREIGN_FILES = {"config.json", "vocab.json", "vocab.txt", "merges.txt", "generation_config.json", "one_rule.py", "ir", "torchrun", "cublasLt.h", "kernels.ptx",
                  "schedule.svg", "step.json", "a.txt", "b.txt", "text.txt", "input.txt", "cudnn_graph.h",
-                 "tokenizer.json"}
+                 "tokenizer.json",
+                 "special_tokens_map.json"}
 
 
 def sources():
