@@ -19,7 +19,7 @@ ProcessOptions processOf(int64_t rank, int64_t size,
   options.rank = rank;
   options.worldSize = size;
   options.rendezvous = rendezvous;
-  options.timeout = std::chrono::milliseconds(20000);
+  options.timeout = std::chrono::milliseconds(300000);
   return options;
 }
 

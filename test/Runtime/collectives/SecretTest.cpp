@@ -52,7 +52,7 @@ TEST(Secret, NeedsLibcrypto) {
 /// What joining ends with for each process, with secrets by rank.
 std::vector<Status>
 join(const std::vector<std::string> &secrets,
-     std::chrono::milliseconds timeout = std::chrono::milliseconds(1500)) {
+     std::chrono::milliseconds timeout = std::chrono::milliseconds(4000)) {
   std::string at = freeRendezvous();
   std::vector<Status> results(secrets.size());
   std::vector<std::thread> threads;
@@ -76,7 +76,7 @@ join(const std::vector<std::string> &secrets,
 const std::string one = "one secret of all", other = "some other secret";
 
 TEST(Secret, WhoKnowsItTakesPart) {
-  for (const Status &status : join({one, one, one}, std::chrono::seconds(60)))
+  for (const Status &status : join({one, one, one}, std::chrono::seconds(300)))
     EXPECT_TRUE(status.ok()) << status.message;
 }
 
@@ -142,7 +142,7 @@ TEST(Secret, ProofIsOfOneSideAndOneConnection) {
 TEST(Secret, WhoIsCalledMustProveIt) {
   Secret secret(one);
   auto deadline = [] {
-    return std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    return std::chrono::steady_clock::now() + std::chrono::seconds(300);
   };
   for (bool knows : {true, false}) {
     std::vector<Socket> listeners = listenOn({"127.0.0.1", 0});
@@ -176,7 +176,7 @@ TEST(Secret, WhoIsCalledMustProveIt) {
 TEST(Secret, NothingIsProvedToStrangers) {
   std::string at = freeRendezvous();
   auto deadline = [] {
-    return std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    return std::chrono::steady_clock::now() + std::chrono::seconds(300);
   };
   std::thread stranger([&] {
     Socket socket = connectTo(parseAddress(at), "rank 0", deadline());
@@ -190,7 +190,7 @@ TEST(Secret, NothingIsProvedToStrangers) {
   });
   ProcessOptions options = processOf(0, 2, at);
   options.secret = one;
-  options.timeout = std::chrono::milliseconds(1500);
+  options.timeout = std::chrono::milliseconds(4000);
   EXPECT_THROW(joinProcesses(options, {}), Error);
   stranger.join();
 }

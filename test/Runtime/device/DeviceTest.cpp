@@ -319,14 +319,12 @@ TEST(Device, RankThatFailsToOpenReleasesTheOthers) {
     if (Status status = rank.communicator->barrier(all); !status.ok())
       throw Error(status);
   };
-  auto start = std::chrono::steady_clock::now();
   try {
     Trained trained({2, 2}, device);
     FAIL() << "no error";
   } catch (const Error &error) {
     EXPECT_EQ(error.status.message, "rank 1 has no memory");
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 } // namespace
