@@ -35,10 +35,10 @@ static std::string temporaryReproducer() {
 /// processor for.
 static ArrayAttr usedFeatures(Builder &builder, const CpuTarget &target,
                               EmitError emitError) {
-  constexpr StringLiteral known[] = {"sse4.2",   "avx",        "avx2",
-                                     "fma",      "bmi2",       "avx512f",
-                                     "avx512bw", "avx512cd",   "avx512dq",
-                                     "avx512vl", "avx512vnni", "avx512bf16"};
+  constexpr StringLiteral known[] = {
+      "sse4.2",     "avx",        "avx2",       "fma",         "bmi2",
+      "avx512f",    "avx512bw",   "avx512cd",   "avx512dq",    "avx512vl",
+      "avx512vnni", "avx512bf16", "avx512vbmi", "avx512vbmi2", "avx512ifma"};
   SmallVector<StringRef> used;
   if (auto machine = target.createTargetMachine(emitError))
     for (StringRef feature : known)

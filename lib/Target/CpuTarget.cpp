@@ -1,6 +1,7 @@
 //===- CpuTarget.cpp - the CPU that code is generated for -----------------===//
 
 #include "lib/Target/CpuTarget.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -9,14 +10,35 @@
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include <cstdlib>
 #include <mutex>
 
 using namespace mlir;
 
 namespace tessera {
 
+namespace {
+/// A path of abi_cpu.def.
+struct CpuPath {
+  const char *name, *cpu, *features;
+};
+} // namespace
+
+static constexpr CpuPath kPaths[] = {
+#define TSR_CPU_PATH(ENUMERATOR, NAME, CPU, FEATURES) {NAME, CPU, FEATURES},
+#include "tessera/abi_cpu.def"
+#undef TSR_CPU_PATH
+};
+
+static const CpuPath *findPath(StringRef name) {
+  const CpuPath *found =
+      llvm::find_if(kPaths, [&](const CpuPath &p) { return name == p.name; });
+  return found == std::end(kPaths) ? nullptr : found;
+}
+
 static constexpr const char *kKnownCpus =
-    "native, x86-64-v2, x86-64-v3, x86-64-v4, haswell, skylake-avx512, "
+    "native, avx2, avx512, avx512-bf16, x86-64-v2, x86-64-v3, x86-64-v4, "
+    "haswell, skylake-avx512, "
     "icelake-server, sapphirerapids, znver2, znver3, znver4, znver5";
 
 /// Once: LLVM's list of targets is not guarded, and two programs may be
@@ -60,7 +82,20 @@ FailureOr<CpuTarget> CpuTarget::get(StringRef name, EmitError emitError) {
   if (!target)
     return failure();
   result.cpu = name.str();
-  if (name == "native") {
+  StringRef chosen = name;
+  if (const char *wanted = std::getenv("TESSERA_CPU");
+      name == "native" && wanted && *wanted)
+    chosen = wanted;
+  if (const CpuPath *path = findPath(chosen)) {
+    result.cpu = path->cpu;
+    if (*path->features)
+      result.features = "+" + std::string(path->features);
+  } else if (chosen != name) {
+    emitError() << "TESSERA_CPU is '" << chosen
+                << "', which is no path; use baseline, avx2, avx512, "
+                   "avx512-bf16 or amx, or unset it";
+    return failure();
+  } else if (name == "native") {
     result.cpu = llvm::sys::getHostCPUName().str();
     result.features = hostFeatures();
   }

@@ -3,6 +3,7 @@
 #include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/session/Scoring.h"
+#include "runtime/support/CpuPath.h"
 
 using namespace tessera;
 
@@ -57,7 +58,26 @@ SessionOptions tessera::takeSessionOptions(const tsr_session_options *given) {
   result.maxShardBytes = options.max_shard_bytes;
   result.processes = processOptions(options);
   result.agreement = agreementOf(options.agreement);
+  result.allowsMixedCpus = options.allow_mixed_cpus != 0;
   return result;
+}
+
+tsr_status tsr_processors_compare(const tsr_session_options *options,
+                                  tsr_processors *out_processors) {
+  return guarded([&] {
+    requirePointer(out_processors, "out_processors");
+    SessionOptions wanted = takeSessionOptions(options);
+    if (std::string problem = cpuPathProblem(); !problem.empty())
+      fail(TSR_INVALID_ARGUMENT, problem);
+    SharedProcessor shared;
+    if (wanted.processes.worldSize > 1) {
+      wanted.processes.processor = ownProcessor();
+      shared = compareProcessors(wanted.processes);
+    }
+    *out_processors = {
+        shared.isMixed ? nameOf(static_cast<CpuPath>(shared.path)) : "native",
+        static_cast<int32_t>(shared.rank)};
+  });
 }
 
 tsr_status tsr_session_create(const tsr_artifact *artifact,

@@ -180,6 +180,7 @@ constexpr const char *configFileNames[] = {
 
 struct Metadata {
   std::string device;
+  std::string cpu; ///< what host code was compiled for; "": an old artifact
   std::vector<std::string> features;
   Mesh mesh;
   Model model;

@@ -661,6 +661,8 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
   root.at("format").integer(1, 1);
   Metadata metadata;
   metadata.device = root.at("target").at("device").text();
+  if (root.at("target").has("cpu"))
+    metadata.cpu = root.at("target").at("cpu").text();
   if (root.at("target").has("features"))
     for (const JsonView &item : root.at("target").at("features").items())
       metadata.features.push_back(item.text());

@@ -7,11 +7,46 @@
 #include "tessera/tessera.h"
 
 #include <algorithm>
+#include <vector>
 
 using namespace tessera;
 
+/// Some matrices of the batch.
+static GemmProblem someOf(const GemmProblem &p, int64_t begin, int64_t end) {
+  GemmProblem some = matrixOf(p, begin);
+  some.batch = end - begin;
+  return some;
+}
+
+/// Whether each thread computes whole matrices of the batch, which is better
+/// than a region of all where they are small.
+static bool sharesBatch(int threads, const GemmProblem &p) {
+  constexpr double least = 1 << 16;
+  return threads > 1 && p.batch >= threads && p.strideC != 0 &&
+         double(p.m) * double(p.n) * double(p.k) * double(p.batch) >= least;
+}
+
+static int32_t shareBatch(int threads, const GemmProblem &p,
+                          std::string *error) {
+  std::vector<int32_t> statuses(threads, 0);
+  std::vector<std::string> errors(threads);
+  inParallel(threads, [&](int part) {
+    statuses[part] = blockedGemm(
+        1, someOf(p, p.batch * part / threads, p.batch * (part + 1) / threads),
+        &errors[part]);
+  });
+  for (int part = 0; part < threads; ++part)
+    if (statuses[part] != 0) {
+      *error = errors[part];
+      return statuses[part];
+    }
+  return 0;
+}
+
 int32_t tessera::blockedGemm(int threads, const GemmProblem &p,
                              std::string *error) {
+  if (sharesBatch(threads, p))
+    return shareBatch(threads, p, error);
   const CpuKernels &kernels = cpuKernels();
   const GemmRegions regions(p, threads);
   size_t bytes = 0;

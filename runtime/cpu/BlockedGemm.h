@@ -1,9 +1,10 @@
 //===- BlockedGemm.h - One thread's part of a matrix product ----*- C++ -*-===//
-// Goto & van de Geijn 2008, with packed panels of B; A is only copied, because
-// the tile reads it by elements. Packing also transposes and widens bf16 and i8
-// to f32. Every element of C is one chain over k in blocks of kDepth, whatever
-// the region, so the result does not depend on the number of threads. Included
-// only by the Target*.cpp files, see Simd.h.
+// Goto & van de Geijn 2008, with packed panels of B. The tile reads A by
+// elements: in place where its rows are contiguous, else from a copy. Packing
+// also transposes and widens bf16 and i8 to f32. Every element of C is one
+// chain over k in blocks of kDepth, whatever the region, so the result does not
+// depend on the number of threads. Included only by the Target*.cpp files, see
+// Simd.h.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CPU_BLOCKEDGEMM_H
 #define TESSERA_RUNTIME_CPU_BLOCKEDGEMM_H
@@ -18,7 +19,11 @@ namespace TESSERA_CPU_TARGET {
 /// Block sizes: a kDepth x kPanel panel of B is read from L1 and L2, a kRows x
 /// kDepth block of A and the kDepth x kColumns block of B in L2 (of 1 MiB or
 /// more).
+#if defined(__AVX512F__)
+constexpr int64_t kDepth = 768, kColumns = 256;
+#else
 constexpr int64_t kDepth = 384, kColumns = 512;
+#endif
 constexpr int64_t kRows = 32 * kTileRows;
 /// C is summed in f32 for at most this many rows before it is rounded to bf16.
 constexpr int64_t kSuperRows = 6 * kRows;
@@ -107,14 +112,28 @@ private:
   /// zeros.
   void packB(int64_t k, int64_t depth) {
     const InB *b = static_cast<const InB *>(p.b);
-    T *out = packedB;
-    for (int64_t n = origin.columnBegin; n < origin.columnEnd;
-         n += kPanel, out += kPanel * depth) {
-      const int64_t columns = minimum(kPanel, origin.columnEnd - n);
+    const int64_t first = origin.columnBegin, count = origin.columnEnd - first;
+    const int64_t whole = p.transB ? 0 : count / kPanel;
+    packPanels(b + k * p.ldb + first, whole, depth);
+    for (int64_t n = whole * kPanel; n < count; n += kPanel) {
+      const int64_t columns = minimum(kPanel, count - n);
+      T *out = packedB + n * depth;
       if (p.transB)
-        packColumns(b + n * p.ldb + k, columns, depth, out);
+        packColumns(b + (first + n) * p.ldb + k, columns, depth, out);
       else
-        packPanel(b + k * p.ldb + n, columns, depth, out);
+        packPanel(b + k * p.ldb + first + n, columns, depth, out);
+    }
+  }
+
+  /// Whole panels: each row of B is read in one piece.
+  void packPanels(const InB *from, int64_t panels, int64_t depth) {
+    constexpr int w = kLanes<T>;
+    for (int64_t d = 0; d < depth; ++d, from += p.ldb) {
+      T *to = packedB + d * kPanel;
+      for (int64_t i = 0; i < panels * kPanel;
+           i += kPanel, to += kPanel * depth)
+        for (int64_t j = 0; j < kPanel; j += w)
+          store<T>(to + j, WideLoad<T, InB>::from(from + i + j));
     }
   }
 
@@ -136,18 +155,25 @@ private:
     }
   }
 
-  /// A is only widened: the tile reads it by elements in either orientation.
+  Strided<T> readA(const InA *from, int64_t count, int64_t depth) {
+    if (p.transA) {
+      const Rows<T> copy = copyRows<T, InA>(from, p.lda, depth, count, copyA);
+      return {copy.data, 1, copy.row};
+    }
+    if constexpr (kSameType<T, InA>) {
+      return {from, p.lda, 1};
+    } else {
+      const Rows<T> copy = copyRows<T, InA>(from, p.lda, count, depth, copyA);
+      return {copy.data, copy.row, 1};
+    }
+  }
+
   void multiplyPart(const GemmRegion &part, int64_t k, int64_t depth,
                     Start start) {
-    const InA *from = static_cast<const InA *>(p.a);
     const int64_t m = part.rowBegin, count = part.rowEnd - m;
-    const Rows<T> copy =
-        p.transA
-            ? copyRows<T, InA>(from + k * p.lda + m, p.lda, depth, count, copyA)
-            : copyRows<T, InA>(from + m * p.lda + k, p.lda, count, depth,
-                               copyA);
-    const Strided<T> a = p.transA ? Strided<T>{copy.data, 1, copy.row}
-                                  : Strided<T>{copy.data, copy.row, 1};
+    const Strided<T> a = readA(static_cast<const InA *>(p.a) +
+                                   (p.transA ? k * p.lda + m : m * p.lda + k),
+                               count, depth);
     const T *panel = packedB;
     for (int64_t n = part.columnBegin; n < part.columnEnd;
          n += kPanel, panel += kPanel * depth)
@@ -155,18 +181,16 @@ private:
                     sumAt(m, n), start);
   }
 
-  /// Panels at the right edge go through a full tile.
+  /// Vectors at the right edge that are not whole are summed beside C.
   void multiplyPanel(Strided<T> a, const T *panel, int64_t depth, int64_t rows,
                      int64_t columns, T *c, Start start) {
-    const int64_t ldc = sumRow();
-    if (columns == kPanel)
-      return multiply<T>(rows, kTileVectors, depth, a, panel, kPanel, c, ldc,
-                         start);
+    const int64_t ldc = sumRow(), vectors = ceilDiv(columns, kLanes<T>);
+    if (columns % kLanes<T> == 0)
+      return multiply<T>(rows, vectors, depth, a, panel, kPanel, c, ldc, start);
     for (int64_t m = 0; m < rows; m += kTileRows) {
       const int64_t height = minimum(kTileRows, rows - m);
-      multiply<T>(height, kTileVectors, depth,
-                  {a.data + m * a.row, a.row, a.step}, panel, kPanel, edge,
-                  kPanel, Start::Zero);
+      multiply<T>(height, vectors, depth, {a.data + m * a.row, a.row, a.step},
+                  panel, kPanel, edge, kPanel, Start::Zero);
       for (int64_t i = 0; i < height; ++i)
         for (int64_t j = 0; j < columns; ++j) {
           T *at = c + (m + i) * ldc + j;

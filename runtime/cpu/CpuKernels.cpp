@@ -1,21 +1,19 @@
 //===- CpuKernels.cpp - Chooses the kernels for this processor ------------===//
 
 #include "runtime/cpu/CpuKernels.h"
+#include "runtime/cpu/GemmProblem.h"
 
 #include <atomic>
 
 using namespace tessera;
 
-CpuTarget tessera::bestCpuTarget() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return CpuTarget::Avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return CpuTarget::Avx2;
-#endif
-  return CpuTarget::Baseline;
+static CpuTarget targetOf(CpuPath path) {
+  return path >= CpuPath::Avx512 ? CpuTarget::Avx512
+         : path == CpuPath::Avx2 ? CpuTarget::Avx2
+                                 : CpuTarget::Baseline;
 }
+
+CpuTarget tessera::bestCpuTarget() { return targetOf(cpuPath()); }
 
 static const CpuKernels *kernelsOf(CpuTarget target) {
   switch (target) {
@@ -42,4 +40,18 @@ const CpuKernels &tessera::cpuKernels() {
 void tessera::setCpuTarget(CpuTarget target) {
   current().store(
       kernelsOf(target < bestCpuTarget() ? target : bestCpuTarget()));
+}
+
+static std::atomic<bool> &libraryUse() {
+  static std::atomic<bool> isUsed{true};
+  return isUsed;
+}
+
+bool tessera::usesLibrary() {
+  return libraryUse().load(std::memory_order_relaxed);
+}
+
+void tessera::shareCpuPath(CpuPath most) {
+  setCpuTarget(targetOf(most));
+  libraryUse().store(false);
 }

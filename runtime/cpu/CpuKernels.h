@@ -9,6 +9,7 @@
 #include "runtime/cpu/AttentionProblem.h"
 #include "runtime/cpu/CacheProblem.h"
 #include "runtime/cpu/GemmProblem.h"
+#include "runtime/support/CpuPath.h"
 
 #include <cstddef>
 
@@ -49,10 +50,16 @@ enum class CpuTarget { Baseline = 0, Avx2 = 1, Avx512 = 2 };
 
 /// The kernels in use: the best that the processor can run.
 const CpuKernels &cpuKernels();
-/// The best target that this processor can run.
+/// The best target that this processor can run and TESSERA_CPU allows.
 CpuTarget bestCpuTarget();
 /// For tests: use `target` (at most bestCpuTarget()) in the whole process.
 void setCpuTarget(CpuTarget target);
+
+/// From now on this process computes as one on another processor does that has
+/// `most`: with the kernels of that path, and never with the matrix library.
+void shareCpuPath(CpuPath most);
+/// Whether the matrix library may compute products.
+bool usesLibrary();
 
 namespace baseline {
 extern const CpuKernels kernels;

@@ -1,6 +1,7 @@
 //===- Gemm.cpp - The entry `gemm` ----------------------------------------===//
 
 #include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/CpuKernels.h"
 #include "runtime/cpu/GemmProblem.h"
 #include "tessera/tessera.h"
 
@@ -15,7 +16,7 @@ using namespace tessera;
 /// full rate.
 static bool hasFastBf16() {
 #if defined(__x86_64__)
-  const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+  const int isa = libraryIsa();
   if (isa == dnnl_cpu_isa_avx512_core_amx)
     return true;
   return isa == dnnl_cpu_isa_avx512_core_bf16 && !__builtin_cpu_is("intel");
@@ -26,12 +27,12 @@ static bool hasFastBf16() {
 
 GemmPath tessera::gemmPath(const GemmProblem &p) {
   static const bool fastBf16 = hasFastBf16();
-  if (p.dtypeAB == TSR_DTYPE_F64 || p.int8B)
+  if (p.dtypeAB == TSR_DTYPE_F64 || p.int8B || !usesLibrary())
     return GemmPath::Blocked;
   // A zero stride repeats a matrix, which oneDNN cannot describe for C.
   if (p.batch > 1 && (p.strideA == 0 || p.strideB == 0 || p.strideC == 0))
     return GemmPath::Blocked;
-  const bool library = p.dtypeAB == TSR_DTYPE_F32 || fastBf16;
+  const bool library = p.dtypeAB == TSR_DTYPE_F32 ? p.transA : fastBf16;
   return library ? GemmPath::Library : GemmPath::Blocked;
 }
 

@@ -74,6 +74,10 @@ static inline int64_t fewRowsSums(const GemmProblem &p) {
   return (p.n + kFewRowsStrip - 1) / kFewRowsStrip * kFewRowsStrip * p.m;
 }
 
+/// The instructions that oneDNN may use, a dnnl_cpu_isa_t: those of the path of
+/// this process. Asked before it makes its first kernel.
+int libraryIsa();
+
 /// What follows a product that has an epilogue or sums. The product itself is
 /// the problem's `plainProduct`.
 void gemmEpilogue(int threads, const GemmProblem &problem);

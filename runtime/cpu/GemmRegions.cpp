@@ -23,17 +23,17 @@ static int64_t packingCost(const GemmProblem &p, int64_t down, int64_t across) {
   return (idle << 60) + rows + columns;
 }
 
-GemmRegions::GemmRegions(const GemmProblem &problem, int threads)
+GemmRegions::GemmRegions(const GemmProblem &problem, int regions)
     : p(problem), down(1), across(1) {
   constexpr double tiny = 3e4;
   if (double(p.m) * double(p.n) * double(p.k) * double(p.batch) < tiny)
     return;
-  across = std::max(threads, 1);
-  for (int64_t rows = 2; rows <= threads; ++rows)
-    if (threads % rows == 0 &&
-        packingCost(p, rows, threads / rows) < packingCost(p, down, across)) {
+  across = std::max(regions, 1);
+  for (int64_t rows = 2; rows <= regions; ++rows)
+    if (regions % rows == 0 &&
+        packingCost(p, rows, regions / rows) < packingCost(p, down, across)) {
       down = rows;
-      across = threads / rows;
+      across = regions / rows;
     }
 }
 

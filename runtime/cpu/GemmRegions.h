@@ -6,12 +6,13 @@
 
 namespace tessera {
 
-/// A grid of regions over C, at most one per thread; some may be empty.
+/// A grid of regions over C; some may be empty.
 class GemmRegions {
 public:
-  /// The grid that packs least: each row of regions packs B, each column A.
-  /// Tiny products are one region: they are not worth waking a team.
-  GemmRegions(const GemmProblem &problem, int threads);
+  /// The grid of so many regions that packs least: each row of regions packs B,
+  /// each column A. Tiny products are one region: they are not worth waking a
+  /// team.
+  GemmRegions(const GemmProblem &problem, int regions);
 
   int count() const { return static_cast<int>(down * across); }
   GemmRegion at(int index) const;

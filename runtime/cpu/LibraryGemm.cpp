@@ -1,14 +1,18 @@
 //===- LibraryGemm.cpp - Products that oneDNN computes --------------------===//
 // oneDNN computes regions of C, each on one of the rank's threads: its own
-// threads would be OpenMP's, see ThreadTeam.h.
+// threads would be OpenMP's, see ThreadTeam.h. The order of its sums depends on
+// the shape of what it computes, so regions follow from the product's shape,
+// and the bits of the result do not depend on the number of threads.
 
 #include "runtime/cpu/GemmCache.h"
 #include "runtime/cpu/GemmRegions.h"
 #include "runtime/cpu/Workspace.h"
+#include "runtime/support/CpuPath.h"
 #include "runtime/support/ThreadTeam.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -40,10 +44,35 @@ struct Operand {
 };
 } // namespace
 
+static dnnl_cpu_isa_t isaOf(CpuPath path) {
+  switch (path) {
+  case CpuPath::Baseline:
+    return dnnl_cpu_isa_sse41;
+  case CpuPath::Avx2:
+    return dnnl_cpu_isa_avx2;
+  case CpuPath::Avx512:
+    return dnnl_cpu_isa_avx512_core;
+  case CpuPath::Avx512Bf16:
+    return dnnl_cpu_isa_avx512_core_bf16;
+  case CpuPath::Amx:
+    return dnnl_cpu_isa_avx512_core_amx;
+  }
+  return dnnl_cpu_isa_sse41;
+}
+
+int tessera::libraryIsa() {
+  static const dnnl_cpu_isa_t isa = [] {
+    if (isCpuPathChosen())
+      dnnl_set_max_cpu_isa(isaOf(cpuPath()));
+    return dnnl_get_effective_cpu_isa();
+  }();
+  return isa;
+}
+
 /// Whether oneDNN's sgemm has only kernels for vectors of at most 32 bytes.
 static bool hasShortVectors() {
   constexpr int wide = dnnl_cpu_isa_avx512_core;
-  static const bool isShort = (dnnl_get_effective_cpu_isa() & wide) != wide;
+  static const bool isShort = (libraryIsa() & wide) != wide;
   return isShort;
 }
 
@@ -111,17 +140,34 @@ static int32_t product(const GemmProblem &p, std::string *error) try {
   return TSR_INTERNAL;
 }
 
+/// A power of 2, so that common numbers of threads share them evenly: up to 4
+/// regions of a tenth of a millisecond on one core, and more of half of one, as
+/// each packs its operands.
+static int regionsOf(const GemmProblem &p) {
+  constexpr double small = 1 << 23, large = 1 << 25;
+  const double terms =
+      double(p.m) * double(p.n) * double(p.k) * double(p.batch);
+  const double worth = std::max(std::min(terms / small, 4.0), terms / large);
+  int regions = 1;
+  while (regions < 32 && 2 * regions <= worth)
+    regions *= 2;
+  return regions;
+}
+
 int32_t tessera::libraryGemm(int threads, const GemmProblem &p,
                              std::string *error) {
-  const GemmRegions regions(p, threads);
-  std::vector<int32_t> statuses(regions.count(), 0);
-  std::vector<std::string> errors(regions.count());
-  inParallel(regions.count(), [&](int part) {
-    const GemmRegion region = regions.at(part);
-    if (!region.isEmpty())
-      statuses[part] = product(cutOut(p, region), &errors[part]);
+  libraryIsa();
+  const GemmRegions regions(p, regionsOf(p));
+  const int count = regions.count();
+  const int parts = std::clamp(threads, 1, count);
+  std::vector<int32_t> statuses(parts, 0);
+  std::vector<std::string> errors(parts);
+  inParallel(parts, [&](int part) {
+    for (int i = count * part / parts; i < count * (part + 1) / parts; ++i)
+      if (!regions.at(i).isEmpty() && statuses[part] == 0)
+        statuses[part] = product(cutOut(p, regions.at(i)), &errors[part]);
   });
-  for (int part = 0; part < regions.count(); ++part)
+  for (int part = 0; part < parts; ++part)
     if (statuses[part] != 0) {
       *error = errors[part];
       return statuses[part];

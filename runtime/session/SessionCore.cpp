@@ -2,6 +2,8 @@
 
 #include "runtime/collectives/process/TcpCommunicator.h"
 #include "runtime/collectives/thread/ThreadCommunicator.h"
+#include "runtime/cpu/CpuIdentity.h"
+#include "runtime/cpu/CpuKernels.h"
 #include "runtime/device/DevicePlugin.h"
 #include "runtime/support/File.h"
 #include "runtime/support/HostFeatures.h"
@@ -25,8 +27,11 @@ static void checkOptions(const Artifact &artifact,
     fail(TSR_INVALID_ARGUMENT, "threads is ", options.threads,
          ", timeout_ms is ", options.timeoutMs, " and save_timeout_ms is ",
          options.saveTimeoutMs, ", none may be negative");
+  if (std::string problem = cpuPathProblem(); !problem.empty())
+    fail(TSR_INVALID_ARGUMENT, problem);
   // The program's host code runs here whatever the device.
-  checkHostFeatures(artifact.path, artifact.metadata->features);
+  checkHostFeatures(artifact.path, artifact.metadata->cpu,
+                    artifact.metadata->features);
 }
 
 static void checkProcesses(const Artifact &artifact,
@@ -94,10 +99,18 @@ static void addThreadRanks(SessionCore &core, const Artifact &artifact,
   }
 }
 
+/// A processor's name and its features, of which a name alone says little.
+static std::string processorOf(const Metadata &metadata) {
+  std::string features;
+  for (const std::string &feature : metadata.features)
+    features += " " + feature;
+  return metadata.cpu + features;
+}
+
 /// What would train nonsense if it differed.
 static Agreement agreementOf(const Artifact &artifact,
                              const SessionOptions &options) {
-  // Machines may differ in what code is compiled for them, not in the plan.
+  // Of the plan, without what code is compiled for, which is compared by name.
   JsonTree plan = parseJson(artifact.path, artifact.text.data(),
                             artifact.text.data() + artifact.text.size());
   dismantle(plan.root["target"]);
@@ -105,6 +118,8 @@ static Agreement agreementOf(const Artifact &artifact,
   std::string text = plan.root.dump();
   // The caller's come first: they have the names that people give.
   Agreement agreement = options.agreement;
+  if (!options.allowsMixedCpus)
+    agreement.emplace_back(kProgramProcessor, processorOf(*artifact.metadata));
   agreement.insert(agreement.end(),
                    {{"device", options.device},
                     {"communicator", communicatorOf(options)},
@@ -116,9 +131,13 @@ static Agreement agreementOf(const Artifact &artifact,
 
 static void addProcessRank(SessionCore &core, const Artifact &artifact,
                            const SessionOptions &options) {
-  const ProcessOptions &processes = options.processes;
+  ProcessOptions processes = options.processes;
   checkProcesses(artifact, processes);
+  if (options.device == "cpu" && !options.allowsMixedCpus)
+    processes.processor = ownProcessor();
   ProcessLinks links = joinProcesses(processes, agreementOf(artifact, options));
+  if (links.processor.isMixed)
+    shareCpuPath(static_cast<CpuPath>(links.processor.path));
   int64_t localRank = links.localRank, localSize = links.localSize;
   core.cores = planProcessCores(localSize, options.threads);
   auto world = std::make_shared<ProcessWorld>(
@@ -144,6 +163,10 @@ static void addProcessRank(SessionCore &core, const Artifact &artifact,
     }));
     throw;
   }
+}
+
+Processor ownProcessor() {
+  return {static_cast<int64_t>(cpuPath()), cpuIdentity()};
 }
 
 std::shared_ptr<SessionCore> makeCore(const Artifact &artifact,

@@ -24,7 +24,8 @@ struct SessionOptions {
   bool poison = false;
   int64_t maxShardBytes = 0; ///< of a file of weights; 0: one file
   ProcessOptions processes;
-  Agreement agreement; ///< of processes, beside what sessions compare
+  bool allowsMixedCpus = false; ///< of processes, which then do not agree
+  Agreement agreement;          ///< of processes, beside what sessions compare
 };
 
 struct SessionCore {
@@ -38,6 +39,9 @@ struct SessionCore {
   bool failed() const { return communicator().failed(); }
   Status failure() const { return communicator().failure(); }
 };
+
+/// What this process computes with.
+Processor ownProcessor();
 
 /// Checks, finds the other processes, and makes the ranks without their
 /// devices. `device`: null opens the one that the options name.

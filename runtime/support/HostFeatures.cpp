@@ -1,5 +1,6 @@
 #include "runtime/support/HostFeatures.h"
 
+#include "runtime/support/CpuPath.h"
 #include "runtime/support/Status.h"
 
 namespace tessera {
@@ -22,6 +23,9 @@ static bool isMissing(const std::string &name) {
   TSR_CHECK("avx512vl")
   TSR_CHECK("avx512vnni")
   TSR_CHECK("avx512bf16")
+  TSR_CHECK("avx512vbmi")
+  TSR_CHECK("avx512vbmi2")
+  TSR_CHECK("avx512ifma")
 #undef TSR_CHECK
   return false;
 }
@@ -29,14 +33,31 @@ static bool isMissing(const std::string &name) {
 static bool isMissing(const std::string &) { return false; }
 #endif
 
-void checkHostFeatures(const std::string &artifact,
+/// What the path that TESSERA_CPU names leaves out.
+static bool isBeyondPath(const std::string &name) {
+  const CpuPath path = cpuPath();
+  if (name.rfind("amx", 0) == 0)
+    return path < CpuPath::Amx;
+  if (name == "avx512bf16")
+    return path < CpuPath::Avx512Bf16;
+  if (name.rfind("avx512", 0) == 0)
+    return path < CpuPath::Avx512;
+  return (name == "avx" || name == "avx2" || name == "fma") &&
+         path < CpuPath::Avx2;
+}
+
+void checkHostFeatures(const std::string &artifact, const std::string &cpu,
                        const std::vector<std::string> &features) {
   for (const std::string &feature : features) {
     if (feature.empty() || feature[0] == '-')
       continue;
-    if (isMissing(feature[0] == '+' ? feature.substr(1) : feature))
-      fail(TSR_UNSUPPORTED, "'", artifact, "' needs the processor feature '",
-           feature, "', which this machine lacks; compile it for this machine");
+    const std::string name = feature[0] == '+' ? feature.substr(1) : feature;
+    if (isMissing(name) || (isCpuPathChosen() && isBeyondPath(name)))
+      fail(TSR_UNSUPPORTED, "'", artifact, "' is compiled for '", cpu,
+           "' and needs the processor feature '", feature,
+           "', which this machine (", nameOf(cpuPath()),
+           isCpuPathChosen() ? ", by TESSERA_CPU" : "",
+           ") lacks; compile it for this machine");
   }
 }
 

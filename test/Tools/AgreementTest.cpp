@@ -37,6 +37,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
   for (const auto &[name, value] : sharedOf({"config.json"}))
     names.insert(name);
   EXPECT_EQ(names, (std::set<std::string>{
+                       "--allow-mixed-cpus",
                        "--batch",
                        "--beta1",
                        "--beta2",

@@ -93,6 +93,8 @@ int tessera::runTrain(const DriverOptions &given) {
             checkStartingPoint(options, frozenParts(options, nullptr));
         !problem.empty())
       return printError(problem);
+  if (!agreeOnProcessor(options))
+    return 1;
   ArtifactFile artifact;
   Report report;
   auto fitsData = [&](const DataSizes &sizes) {

@@ -1,5 +1,6 @@
 //===- main.cpp - the driver ----------------------------------------------===//
 
+#include "tessera/tessera.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/ExitStatus.h"
@@ -42,6 +43,10 @@ static int runCommand(const DriverOptions &options) {
     return printError(problem);
   if (std::string problem = deviceProblem(options); !problem.empty())
     return printError(problem);
+  // Alone, a process finds only what is wrong with TESSERA_CPU.
+  if (tsr_processors processors = {};
+      tsr_processors_compare(nullptr, &processors) != TSR_OK)
+    return printError(tsr_last_error());
   switch (options.command) {
   case Command::Doctor:
     return runDoctor(options);

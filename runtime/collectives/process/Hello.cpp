@@ -1,5 +1,6 @@
 #include "runtime/collectives/process/Hello.h"
 
+#include "runtime/support/CpuPath.h"
 #include "runtime/support/JsonLimits.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ using nlohmann::json;
 // hello -> agreement -> pair; table -> processes -> process
 static constexpr int helloDepth = 3, tableDepth = 3;
 static constexpr size_t helloValues = 4096, tableValues = 1 << 20;
+static constexpr auto lastPath = static_cast<int64_t>(CpuPath::Amx);
 // Of a value of the other side that is shown in an error.
 static constexpr size_t shownBytes = 200;
 
@@ -42,6 +44,8 @@ std::string writeHello(const Hello &hello) {
     pair.push_back(name);
     pair.push_back(value);
   }
+  root["cpu"] = hello.processor.identity;
+  root["cpu path"] = hello.processor.path;
   return writeJson(root);
 }
 
@@ -75,6 +79,9 @@ Hello readHello(const std::string &text) {
   hello.port = readPort(view.at("port"));
   hello.machine = view.at("machine").text();
   hello.agreement = readAgreement(view.at("agreement"));
+  if (view.has("cpu"))
+    hello.processor = {view.at("cpu path").integer(0, lastPath),
+                       view.at("cpu").text()};
   return hello;
 }
 
@@ -87,7 +94,11 @@ static std::string shown(const std::string &text) {
 static std::string differs(const Hello &theirs, const std::string &what,
                            const std::string &value, const std::string &own) {
   return concat("rank ", theirs.rank, " has ", what, " ", value,
-                ", rank 0 has ", own, "; start all processes alike");
+                ", rank 0 has ", own,
+                what == kProgramProcessor
+                    ? "; compile one for both, or accept other bits on each "
+                      "with --allow-mixed-cpus"
+                    : "; start all processes alike");
 }
 
 std::string disagreement(const Hello &theirs, const Hello &own) {
@@ -125,6 +136,9 @@ std::string writeTable(const Table &table) {
     entry["port"] = process.port;
     entry["machine"] = process.machine;
   }
+  tree.root["mixed"] = table.processor.isMixed;
+  tree.root["cpu path"] = table.processor.path;
+  tree.root["cpu rank"] = table.processor.rank;
   return writeJson(tree.root);
 }
 
@@ -155,6 +169,10 @@ Table readTable(const std::string &text, int64_t world) {
     table.processes.push_back({item.at("host").text(),
                                readPort(item.at("port")),
                                item.at("machine").text()});
+  if (view.has("mixed"))
+    table.processor = {view.at("mixed").boolean(),
+                       view.at("cpu path").integer(0, lastPath),
+                       view.at("cpu rank").integer(0, INT32_MAX)};
   if (static_cast<int64_t>(table.processes.size()) != world)
     view.at("processes")
         .refuse(concat("has ", table.processes.size(), " elements, there are ",

@@ -16,6 +16,22 @@ namespace tessera {
 /// What must be the same in all processes, as (name, value).
 using Agreement = std::vector<std::pair<std::string, std::string>>;
 
+/// What a process computes with.
+struct Processor {
+  int64_t path = 0;     ///< a CpuPath
+  std::string identity; ///< equal ones give equal bits
+};
+
+/// What all processes can compute with.
+struct SharedProcessor {
+  bool isMixed = false; ///< identities differ
+  int64_t path = 0;     ///< the least
+  int64_t rank = 0;     ///< the first that has it
+};
+
+/// The name in an agreement of what a program was compiled for.
+constexpr const char *kProgramProcessor = "a program for the processor";
+
 /// What a process tells rank 0.
 struct Hello {
   std::string version;
@@ -23,6 +39,7 @@ struct Hello {
   int port = 0;                ///< where it listens for the others
   std::string machine;         ///< processes of one machine have the same
   Agreement agreement;
+  Processor processor = {};
 };
 std::string writeHello(const Hello &hello);
 /// Of another version only `version`, `rank` and `world` are read.
@@ -38,6 +55,7 @@ struct Table {
   };
   uint64_t cookie = 0; ///< the first word between two processes
   std::vector<Process> processes;
+  SharedProcessor processor = {};
 };
 std::string writeTable(const Table &table);
 /// What rank 0 answers instead when something is wrong.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <random>
 #include <unistd.h>
 
@@ -73,8 +74,10 @@ class RendezvousHub {
 public:
   RendezvousHub(const ProcessOptions &options, Reception &reception, Hello own);
 
-  /// The table. Throws what it told the others.
-  Table run(Deadline deadline);
+  /// Waits until all have come. Throws what it told the others.
+  void gather(Deadline deadline);
+  /// Tells everyone the table, which it returns.
+  Table answer(Deadline deadline);
   /// TSR_ABORTED if a process that came has ended before `release`.
   void checkGuests() const;
   /// All are connected, as far as this process is concerned.
@@ -91,6 +94,7 @@ private:
   void refuse(const Visitor &visitor, const Status &why);
   std::string describeAbsent() const;
   Table table() const;
+  SharedProcessor processor() const;
   void answerAll(const std::string &answer, Deadline deadline);
 
   const ProcessOptions &options;
@@ -182,7 +186,22 @@ Table RendezvousHub::table() const {
                                guest.hello.port, guest.hello.machine});
   std::random_device random;
   table.cookie = (uint64_t(random()) << 32) | random();
+  table.processor = processor();
   return table;
+}
+
+SharedProcessor RendezvousHub::processor() const {
+  const Processor &first = guests[0].hello.processor;
+  SharedProcessor shared{false, first.path, 0};
+  for (const Guest &guest : guests) {
+    const Processor &own = guest.hello.processor;
+    shared.isMixed |= own.identity != first.identity;
+    if (own.path < shared.path) {
+      shared.path = own.path;
+      shared.rank = guest.hello.rank;
+    }
+  }
+  return shared;
 }
 
 void RendezvousHub::answerAll(const std::string &answer, Deadline deadline) {
@@ -203,7 +222,7 @@ void RendezvousHub::await(Deadline deadline) {
   }
 }
 
-Table RendezvousHub::run(Deadline deadline) {
+void RendezvousHub::gather(Deadline deadline) {
   try {
     await(deadline);
   } catch (const Error &error) {
@@ -212,6 +231,9 @@ Table RendezvousHub::run(Deadline deadline) {
         sendRefusal(guest.socket, error.status, Clock::now() + refusalTime);
     throw;
   }
+}
+
+Table RendezvousHub::answer(Deadline deadline) {
   Table answer = table();
   answerAll(writeTable(answer), deadline);
   return answer;
@@ -296,6 +318,7 @@ public:
         checkOthers();
     }
     countNeighbours();
+    links.processor = table.processor;
     return std::move(links);
   }
 
@@ -402,7 +425,7 @@ void checkProcessOptions(const ProcessOptions &options) {
 static Hello helloOf(const ProcessOptions &options, const Agreement &agreement,
                      int port) {
   return {TESSERA_VERSION, options.rank, options.worldSize, port,
-          machineName(),   agreement};
+          machineName(),   agreement,    options.processor};
 }
 
 /// The others call rank 0 where they met.
@@ -416,7 +439,8 @@ static ProcessLinks joinAsFirst(const ProcessOptions &options,
   Reception reception(std::move(doors), secret, limitsFor(options));
   RendezvousHub hub(options, reception,
                     helloOf(options, agreement, address.port));
-  Table table = hub.run(deadline);
+  hub.gather(deadline);
+  Table table = hub.answer(deadline);
   Connector connector(options, secret, table, deadline);
   ProcessLinks links = connector.connect(reception, [&] { hub.checkGuests(); });
   hub.release();
@@ -437,14 +461,57 @@ static ProcessLinks joinAsGuest(const ProcessOptions &options,
   return links;
 }
 
+/// Before the others are waited for.
+static void requireTrust(const ProcessOptions &options) {
+  for (const std::string &host : numericHosts(parseAddress(options.rendezvous)))
+    requireTrust(options, host);
+}
+
 ProcessLinks joinProcesses(const ProcessOptions &options,
                            const Agreement &agreement) {
   Deadline deadline = Clock::now() + options.timeout;
   Secret secret(options.secret);
-  for (const std::string &host : numericHosts(parseAddress(options.rendezvous)))
-    requireTrust(options, host); // before the others are waited for
+  requireTrust(options);
   return options.rank == 0 ? joinAsFirst(options, agreement, secret, deadline)
                            : joinAsGuest(options, agreement, secret, deadline);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing processors
+//===----------------------------------------------------------------------===//
+
+/// Tells this meeting from the one that makes the connections.
+static const Agreement &comparison() {
+  static const Agreement agreement = {{"a meeting", "to compare processors"}};
+  return agreement;
+}
+
+/// Nobody can knock any more when the answer is sent: who has it comes again,
+/// and finds the doors of the next meeting.
+static SharedProcessor compareAsFirst(const ProcessOptions &options,
+                                      const Secret &secret, Deadline deadline) {
+  Address address = parseAddress(options.rendezvous);
+  std::vector<Socket> doors = listenOn(address);
+  for (const Socket &door : doors)
+    requireTrust(options, ownHost(door));
+  std::optional<Reception> reception;
+  reception.emplace(std::move(doors), secret, limitsFor(options));
+  RendezvousHub hub(options, *reception,
+                    helloOf(options, comparison(), address.port));
+  hub.gather(deadline);
+  reception.reset();
+  return hub.answer(deadline).processor;
+}
+
+SharedProcessor compareProcessors(const ProcessOptions &options) {
+  checkProcessOptions(options);
+  Deadline deadline = Clock::now() + options.timeout;
+  Secret secret(options.secret);
+  requireTrust(options);
+  if (options.rank == 0)
+    return compareAsFirst(options, secret, deadline);
+  RendezvousGuest guest(options, secret, deadline);
+  return guest.ask(helloOf(options, comparison(), 1)).processor;
 }
 
 } // namespace tessera

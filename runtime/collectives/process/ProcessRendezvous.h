@@ -27,6 +27,7 @@ struct ProcessOptions {
   /// addresses of this machine are taken, or `trustsNetwork`.
   std::string secret;
   bool trustsNetwork = false;
+  Processor processor; ///< of this process; the same in all: nobody asks
 };
 
 /// TSR_INVALID_ARGUMENT.
@@ -39,12 +40,17 @@ struct ProcessLink {
 struct ProcessLinks {
   std::vector<ProcessLink> peers; ///< by rank; the own one is not connected
   int64_t localRank = 0, localSize = 1;
+  SharedProcessor processor;
 };
 
 /// TSR_TIMEOUT names who did not come; TSR_MISMATCH who does not agree;
 /// TSR_ABORTED who ended meanwhile; TSR_IO.
 ProcessLinks joinProcesses(const ProcessOptions &options,
                            const Agreement &agreement);
+
+/// What all processes can compute with, found before they join; errors are
+/// those of joinProcesses.
+SharedProcessor compareProcessors(const ProcessOptions &options);
 
 } // namespace tessera
 

@@ -125,9 +125,13 @@ typedef struct tsr_session_options {
                          bytes: each connection begins with a proof that both
                          sides know it. NULL: only addresses of this machine
                          are taken */
-  int32_t trusts_network;  /* not 0: take any address without a secret */
-  int64_t max_shard_bytes; /* tensors in a file of saved weights, as the
-                              max_shard_size of transformers; 0: one file */
+  int32_t trusts_network;   /* not 0: take any address without a secret */
+  int64_t max_shard_bytes;  /* tensors in a file of saved weights, as the
+                               max_shard_size of transformers; 0: one file */
+  int32_t allow_mixed_cpus; /* not 0: processes do not agree on a path of the
+                               CPU, and programs may be compiled for different
+                               processors: ranks may then round differently,
+                               and values that all hold may drift apart */
 } tsr_session_options;
 
 /* With a process per rank these are collective, that is, all processes make the
@@ -140,6 +144,26 @@ typedef struct tsr_session_options {
  * the same content: load, load_weights, load_adapter, use_data and change_data
  * hash every file wholly, and a stale copy is a TSR_MISMATCH that names rank
  * and file and both hashes. */
+
+/* On "cpu" the bits of a step depend on the processor's path ("baseline",
+ * "avx2", "avx512", "avx512-bf16", "amx": the best there is, or what the
+ * environment variable TESSERA_CPU names, which is read once) and on the matrix
+ * library. Where processes differ in these, tsr_session_create makes each
+ * compute as the one with the least path would, with the runtime's own products
+ * in place of the library's, until the process ends; and it refuses with
+ * TSR_MISMATCH artifacts that are compiled for different processors. */
+typedef struct tsr_processors {
+  const char *path; /* what to compile for, as --cpu has it: "native" where all
+                       processes have the same processor, else the path that all
+                       have; static */
+  int32_t rank;     /* the first that has no more than this path */
+} tsr_processors;
+/* What all processes can compute with, for programs that compile before they
+ * create a session; collective, and the processes meet at the rendezvous that
+ * `options` name, as in tsr_session_create, whose errors it has. TSR_OK and
+ * "native" in one process. */
+tsr_status tsr_processors_compare(const tsr_session_options *options,
+                                  tsr_processors *out_processors);
 
 /* Learning rate of step t (from 0), a function of t alone: linear warm-up over
  * warmup_steps, lr (t + 1) / warmup_steps, and then by kind:

@@ -310,6 +310,43 @@ TEST(Gemm, BlockedDoesNotDependOnThreads) {
   }
 }
 
+/// Large enough for regions, and with edges in each of them.
+static void expectSameOnThreads(const GemmCase &c) {
+  GemmData one(c, 8, 3);
+  one.a.fillNormal(1);
+  one.b.fillNormal(2);
+  std::string error;
+  ASSERT_EQ(one.run(1, &error), 0) << error;
+  for (int threads : {2, 3, 5, 8}) {
+    GemmData many(c, 8, 3);
+    many.a = one.a;
+    many.b = one.b;
+    ASSERT_EQ(many.run(threads, &error), 0) << error;
+    EXPECT_TRUE(one.out == many.out)
+        << threads << " threads, " << c.m << " x " << c.n << " x " << c.k
+        << (c.transA ? " A^T" : "") << (c.transB ? " B^T" : "") << " types "
+        << c.types.ab << " " << c.types.c << " batch " << c.batch;
+  }
+}
+
+TEST(Gemm, BitsDoNotDependOnThreads) {
+  const int64_t shapes[][3] = {{129, 182, 183}, {36, 88, 203},  {9, 70, 41},
+                               {145, 64, 157},  {331, 411, 66}, {75, 160, 801},
+                               {3, 300, 129},   {517, 16, 90}};
+  for (Types types : kAllTypes)
+    for (const auto &shape : shapes)
+      for (int flags = 0; flags < 4; ++flags) {
+        GemmCase c{shape[0], shape[1], shape[2], types};
+        c.transA = flags & 1;
+        c.transB = flags & 2;
+        c.accumulate = c.bias = flags == 3;
+        expectSameOnThreads(c);
+        c.batch = 3;
+        if (shape[0] < 100)
+          expectSameOnThreads(c);
+      }
+}
+
 TEST(Gemm, RepeatedCallsWithOtherBuffersAgree) {
   for (Types types : kAllTypes)
     for (int call = 0; call < 3; ++call) {

@@ -48,7 +48,7 @@ template <class Body> void onProcesses(Processes run, const Body &body) {
       options.world_size = run.dp * run.tp;
       options.rank = rank;
       options.rendezvous = rendezvous.c_str();
-      options.rendezvous_timeout_ms = 20000;
+      options.rendezvous_timeout_ms = 300000;
       try {
         Training training(run.dp, run.tp, options);
         training.write("value", "fault", fault);

@@ -206,6 +206,9 @@ void DeclaredOptions::addLaunch(CLI::App *sub) {
       ->type_name("FILE");
   sub->add_flag("--trust-network", options.trustsNetwork,
                 "Without a secret take processes of other machines, too");
+  sub->add_flag("--allow-mixed-cpus", options.allowsMixedCpus,
+                "Let each process take its own processor's best code: ranks "
+                "then round differently, and replicated values drift apart");
   declare(sub, "--rendezvous-timeout-ms", FlagCheck::Positive,
           options.rendezvousTimeoutMs,
           "Time to wait for all processes (default: 300000)");
@@ -223,7 +226,8 @@ void DeclaredOptions::addTrust(CLI::App *sub) {
 void DeclaredOptions::addThreads(CLI::App *sub) {
   sub->option_defaults()->group("Device");
   declare(sub, "--threads", FlagCheck::Positive, options.threads,
-          "Threads of all ranks together (default: all cores)");
+          "Threads of all ranks together, also of ranks in several "
+          "processes; changes no bit of a result (default: all cores)");
 }
 
 void DeclaredOptions::addModelWeights(CLI::App *sub) {

@@ -170,6 +170,7 @@ struct DriverOptions {
   int32_t rendezvousTimeoutMs = 0;
   std::string secret; ///< Of the processes; "": none.
   bool trustsNetwork = false;
+  bool allowsMixedCpus = false;         ///< Processes then do not agree on one.
   std::vector<std::string> trustedKeys; ///< Files with public keys.
   int64_t saveEvery = 0, seed = 0;
   int64_t maxShardBytes = 0; ///< Of a file of saved weights; 0: one file.

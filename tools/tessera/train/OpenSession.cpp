@@ -3,6 +3,7 @@
 #include "tools/tessera/train/OpenSession.h"
 #include "tessera/Options/Counted.h"
 #include "tools/tessera/report/PrintError.h"
+#include <algorithm>
 #include <sstream>
 
 using namespace tessera;
@@ -22,6 +23,36 @@ static void describeProcess(const DriverOptions &options,
   wanted.trusts_network = options.trustsNetwork;
 }
 
+bool tessera::agreeOnProcessor(DriverOptions &options) {
+  DeviceOptions &device = options.plan.device;
+  if (options.launch.isAlone() || options.allowsMixedCpus ||
+      device.target.isCuda())
+    return true;
+  tsr_session_options wanted = {};
+  wanted.size = sizeof wanted;
+  describeProcess(options, wanted);
+  tsr_processors found = {};
+  if (tsr_processors_compare(&wanted, &found) != TSR_OK)
+    return !printError(tsr_last_error());
+  if (found.path == DeviceOptions().cpu)
+    return true;
+  if (device.cpu == DeviceOptions().cpu)
+    device.cpu = found.path;
+  if (options.launch.rank == 0)
+    std::printf("processors differ: all ranks compute with %s, as rank %d has "
+                "no more, and with products of the runtime's own\n",
+                found.path, found.rank);
+  return true;
+}
+
+/// The share of this process; 0: whatever it has.
+static int32_t threadsOf(const DriverOptions &options) {
+  const int64_t processes = std::max<int64_t>(options.launch.worldSize, 1);
+  return options.threads == 0 ? 0
+                              : static_cast<int32_t>(std::max<int64_t>(
+                                    options.threads / processes, 1));
+}
+
 OpenedSession tessera::openSession(const DriverOptions &options,
                                    const tsr_artifact *artifact) {
   const Launch &launch = options.launch;
@@ -38,10 +69,11 @@ OpenedSession tessera::openSession(const DriverOptions &options,
   wanted.device = nameOf(options.plan.device.target.kind);
   if (!options.communicator.empty())
     wanted.communicator = options.communicator.c_str();
-  wanted.threads = options.threads;
+  wanted.threads = threadsOf(options);
   wanted.timeout_ms = options.timeoutMs;
   wanted.save_timeout_ms = options.saveTimeoutMs;
   wanted.seed = options.seed;
+  wanted.allow_mixed_cpus = options.allowsMixedCpus;
   wanted.max_shard_bytes = options.maxShardBytes;
   std::vector<const char *> shared;
   for (const auto &[name, value] : options.shared)

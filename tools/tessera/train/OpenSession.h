@@ -14,6 +14,10 @@ struct DestroySession {
 };
 using OpenedSession = std::unique_ptr<tsr_session, DestroySession>;
 
+/// Finds what the processors of all processes have, and makes the model be
+/// compiled for that where they differ. False after an error, which is printed.
+bool agreeOnProcessor(DriverOptions &options);
+
 /// All ranks, or the one of this process, without parameters. Null after an
 /// error, which is printed.
 OpenedSession openSession(const DriverOptions &options,
