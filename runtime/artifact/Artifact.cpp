@@ -117,6 +117,7 @@ static Artifact parseArtifact(const std::string &path,
       parseMetadata(source + " metadata", artifact.text));
   artifact.code =
       std::make_shared<Code>(source, std::string(body.substr(metadataBytes)));
+  artifact.hash = bytes.header.hash;
   artifact.signer = signer;
   return artifact;
 }

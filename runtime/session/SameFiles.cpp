@@ -100,6 +100,36 @@ void Session::checkSameTokens(const Data &data) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// What an artifact was compiled for, as its metadata say.
+static std::string targetOf(const Artifact &artifact) {
+  JsonTree metadata = parseJson(artifact.path, artifact.text.data(),
+                                artifact.text.data() + artifact.text.size());
+  return writeJson(metadata.root["target"]);
+}
+
+/// Programs of one plan that were compiled for different machines differ, those
+/// for the same must not: one of them is of another compiler.
+void Session::checkSameCode(const Artifact &artifact) const {
+  if (hasAllRanks())
+    return;
+  std::string own;
+  together([&] { own = hashText(artifact.hash) + targetOf(artifact); });
+  std::vector<std::string> texts = gatherTexts(own);
+  const size_t digits = hashText(0).size();
+  for (size_t rank = 1; rank < texts.size(); ++rank)
+    if (texts[rank] != texts[0] &&
+        texts[rank].substr(digits) == texts[0].substr(digits))
+      fail(TSR_MISMATCH, "rank ", rank, " runs an artifact with the hash ",
+           texts[rank].substr(0, digits), ", rank 0 one with the hash ",
+           texts[0].substr(0, digits),
+           ", of the same plan and for the same processors; compile it once, "
+           "and copy it to each host");
+}
+
+//===----------------------------------------------------------------------===//
 // What the state is trained on
 //===----------------------------------------------------------------------===//
 

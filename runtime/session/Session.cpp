@@ -39,6 +39,7 @@ Session::Session(const Artifact &artifact, const SessionOptions &options,
       timeout(options.timeoutMs), position{0, options.seed, 0},
       shardBytes(options.maxShardBytes),
       ready(!core->metadata->hasParameters()) {
+  checkSameCode(artifact);
   together([&] {
     onEveryRank([&](Rank &rank) {
       try {

@@ -188,6 +188,7 @@ private:
   template <class Value>
   void writeValues(const TensorInfo &tensor, const Value *values);
   Status gatherFailure(const Status &own) const;
+  void checkSameCode(const Artifact &artifact) const;
   /// Collective: the values of all processes by rank.
   std::vector<int64_t> gatherAll(int64_t value) const;
   std::vector<std::string> gatherTexts(const std::string &text) const;

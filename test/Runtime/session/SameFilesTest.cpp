@@ -255,6 +255,38 @@ TEST_F(SameFiles, AsManyFiles) {
   });
 }
 
+/// The same plan, compiled by something else.
+TEST_F(SameFiles, CodeOfOneProcessor) {
+  std::string metadata = metadataOf(2, 2).dump(), code = codeOf(2, 2);
+  write("model.tsr", artifactOf(metadata, code));
+  size_t comment = code.find("GCC: ("); // who has compiled it
+  ASSERT_NE(comment, std::string::npos);
+  code[comment] = 'X';
+  writeFile(of(stale, "model.tsr"), artifactOf(metadata, code));
+  std::string rendezvous = freeRendezvous();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      tsr_artifact *artifact = nullptr;
+      ASSERT_EQ(tsr_artifact_load(of(rank, "model.tsr").c_str(), &artifact),
+                TSR_OK)
+          << tsr_last_error();
+      tsr_session_options options = {};
+      options.size = sizeof options;
+      options.world_size = ranks;
+      options.rank = rank;
+      options.rendezvous = rendezvous.c_str();
+      tsr_session *session = nullptr;
+      EXPECT_EQ(tsr_session_create(artifact, &options, &session), TSR_MISMATCH);
+      EXPECT_CONTAINS(tsr_last_error(),
+                      "rank 2 runs an artifact with the hash");
+      tsr_session_destroy(session);
+      tsr_artifact_destroy(artifact);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 TEST(SameFilesOfOneProcess, AreNotRead) {
   Training training(2, 2);
   const char *name = "no such file";

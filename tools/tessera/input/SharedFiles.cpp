@@ -51,8 +51,11 @@ void shareCheckpoint(const DriverOptions &options, Shared &shared) {
   shared.emplace_back("as the newest checkpoint",
                       options.resumes ? findCheckpoint(options.resumeDir)
                                       : "none that it resumes");
-  if (options.keepsBest)
-    share(shared, options.checkpointDir + "/best/evaluation.json");
+  if (!options.keepsBest)
+    return;
+  for (const char *name : {"best/manifest.json", "best/evaluation.json"})
+    shared.emplace_back(std::string("the file '") + name + "'",
+                        contentOf(options.checkpointDir + "/" + name));
 }
 
 void sharePlan(const DriverOptions &options, Shared &shared) {
