@@ -176,7 +176,8 @@ FailureOr<int64_t> AddEncodingPass::choosePredictions(func::FuncOp loss) {
              << given << " asks for those of its encoder; leave it out";
     return 0;
   }
-  if (model && model.get("mask_token"))
+  // An encoder alone may lack a mask token, but not types of tokens.
+  if (model && (model.get("mask_token") || model.get("token_types")))
     return given ? given : usual;
   return loss.emitError()
          << "encoding needs an encoder, such as bert or t5; this model is a "

@@ -312,7 +312,8 @@ Value GenerationBuilder::ofRows(Value table, Location loc) {
     table = prefix.getInput();
   Value &rows = rowsOfTables[table];
   if (!rows)
-    rows = nn::create<nn::EmbeddingOp>(b, loc, positions, map.lookup(table));
+    rows = nn::create<nn::EmbeddingOp>(b, loc, positions, map.lookup(table),
+                                       IntegerAttr());
   return rows;
 }
 

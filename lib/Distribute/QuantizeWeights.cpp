@@ -193,8 +193,8 @@ void QuantizeWeightsPass::scaleRows(nn::EmbeddingOp lookup,
   Location loc = lookup.getLoc();
   auto wide = nn::create<nn::CastOp>(
       builder, loc, rows, TypeAttr::get(getElementTypeOrSelf(scale.getType())));
-  auto scales =
-      nn::create<nn::EmbeddingOp>(builder, loc, lookup.getIds(), scale);
+  auto scales = nn::create<nn::EmbeddingOp>(builder, loc, lookup.getIds(),
+                                            scale, IntegerAttr());
   auto scaled = nn::create<nn::EinsumOp>(
       builder, loc, builder.getStringAttr("bsh,bs->bsh"),
       ValueRange{wide.getOutput(), scales.getOutput()},

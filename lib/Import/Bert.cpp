@@ -28,7 +28,8 @@ private:
     p.hasBias = true;
     return project(x, p);
   }
-  Value table(StringRef name, StringRef dims, int64_t rows);
+  Value table(StringRef name, StringRef dims, int64_t rows,
+              std::optional<int64_t> padding = std::nullopt);
   Value embed();
   Value residual(const std::string &name, Value x, Value y);
   Value attention(Value x, const std::string &layer);
@@ -40,21 +41,22 @@ private:
   Value tokens; ///< The segments of tokens, and of padding.
 };
 
-Value BertBuilder::table(StringRef name, StringRef dims, int64_t rows) {
+Value BertBuilder::table(StringRef name, StringRef dims, int64_t rows,
+                         std::optional<int64_t> padding) {
   return parameter({("bert.embeddings." + name + "_embeddings.weight").str(),
                     dims,
                     {rows, config.hidden},
                     {},
-                    normal(config.initializerRange),
+                    normalRows(config.initializerRange, padding, config.hidden),
                     true});
 }
 
 Value BertBuilder::embed() {
-  words = table("word", "vh", config.vocabulary);
+  words = table("word", "vh", config.vocabulary, config.padding);
   Value positions = table("position", "ph", config.positions);
   Value types = table("token_type", "kh", config.tokenTypes);
-  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, words);
-  Value type = nn::create<nn::EmbeddingOp>(b, loc, tokenTypes, types);
+  Value x = lookup(ids, words, config.padding);
+  Value type = lookup(tokenTypes, types);
   // Right before its use, where ZeRO gathers the table.
   if (sizes.sequence < config.positions)
     positions = nn::create<nn::PrefixOp>(b, loc, positions,
@@ -149,14 +151,16 @@ void shrink(BertConfig &config, const ShrinkOptions &options) {
   int64_t headSize = shrunkHeadSize(config.headSize(), options);
   config.heads = shrunkHeads(config.heads, options);
   shrinkSizes(config, config.heads * headSize, options);
-  config.maskToken = std::min(config.maskToken, config.vocabulary - 1);
+  for (std::optional<int64_t> *token : {&config.maskToken, &config.padding})
+    if (*token)
+      *token = std::min(**token, config.vocabulary - 1);
 }
 
 } // namespace
 
 Imported tessera::importBert(const ConfigFile &file,
                              const ImportOptions &options) {
-  FailureOr<BertConfig> config = readBert(file);
+  FailureOr<BertConfig> config = readBert(file, options.forEncoding);
   if (failed(config))
     return failure();
   if (options.shrink)

@@ -3,6 +3,7 @@
 #include "lib/Import/BertConfig.h"
 #include "lib/Import/Activation.h"
 #include "lib/Import/ConfigKeys.h"
+#include "lib/Import/MaskToken.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -15,20 +16,32 @@ static constexpr llvm::StringLiteral kOptional[] = {
     "max_position_embeddings",      "type_vocab_size",     "hidden_act",
     "hidden_dropout_prob",          "initializer_range",   "layer_norm_eps",
     "attention_probs_dropout_prob", "tie_word_embeddings", "mask_token_id",
-    "position_embedding_type"};
+    "position_embedding_type",      "pad_token_id"};
 
-static constexpr llvm::StringLiteral kHarmless[] = {"classifier_dropout"};
+/// The pooler belongs to classification heads.
+static constexpr llvm::StringLiteral kHarmless[] = {
+    "directionality",
+    "pooler_fc_size",
+    "pooler_num_attention_heads",
+    "pooler_num_fc_layers",
+    "pooler_size_per_head",
+    "pooler_type",
+    "add_pooling_layer"};
 
 static constexpr llvm::StringLiteral kUnsupported[] = {"is_decoder"};
 
 static constexpr llvm::StringLiteral kArchitectures[] = {"BertForMaskedLM",
                                                          "BertModel"};
 
-static const ConfigKeys kKeys = {
-    "BERT",        "a bidirectional BERT with its masked-LM head",
-    kRequired,     kOptional,
-    kHarmless,     kUnsupported,
-    kArchitectures};
+static const ConfigKeys kKeys = {"BERT",
+                                 "a bidirectional BERT with its masked-LM head",
+                                 kRequired,
+                                 kOptional,
+                                 kHarmless,
+                                 kUnsupported,
+                                 kArchitectures,
+                                 /*positions=*/{},
+                                 /*isCausal=*/false};
 
 static LogicalResult readSizes(const ConfigFile &file, BertConfig &config) {
   Bounds<int64_t> size = {1, kMaximalSize};
@@ -46,9 +59,7 @@ static LogicalResult readSizes(const ConfigFile &file, BertConfig &config) {
            << "'hidden_size' = " << config.hidden
            << " is not a multiple of 'num_attention_heads' = " << config.heads
            << "; every head needs the same size, so change one of them";
-  config.maskToken = defaultMaskToken(config.vocabulary);
-  return file.read("mask_token_id", config.maskToken,
-                   {0, config.vocabulary - 1});
+  return readPadding(file, config.vocabulary, config.padding);
 }
 
 static LogicalResult readNumbers(const ConfigFile &file, BertConfig &config) {
@@ -71,13 +82,8 @@ static LogicalResult readNumbers(const ConfigFile &file, BertConfig &config) {
   return success();
 }
 
-int64_t tessera::defaultMaskToken(int64_t vocabulary) {
-  constexpr int64_t kUncased = 30522, kCased = 28996, kMask = 103;
-  bool published = vocabulary == kUncased || vocabulary == kCased;
-  return published ? kMask : vocabulary - 1;
-}
-
-FailureOr<BertConfig> tessera::readBert(const ConfigFile &file) {
+FailureOr<BertConfig> tessera::readBert(const ConfigFile &file,
+                                        bool forEncoding) {
   BertConfig config;
   if (failed(checkKeys(file, kKeys)) || failed(readSizes(file, config)) ||
       failed(readActivation(
@@ -86,5 +92,14 @@ FailureOr<BertConfig> tessera::readBert(const ConfigFile &file) {
           config.activation)) ||
       failed(readNumbers(file, config)))
     return failure();
+  FailureOr<std::optional<int64_t>> mask =
+      readMaskToken(file, config.vocabulary);
+  if (failed(mask))
+    return failure();
+  config.maskToken = *mask;
+  if (config.maskToken)
+    file.note("mask_token_id", *config.maskToken);
+  if (!config.maskToken && !forEncoding)
+    return refuseMissingMask(file);
   return config;
 }

@@ -12,8 +12,10 @@ namespace tessera {
 struct BertConfig {
   int64_t vocabulary = 0, positions = 512, hidden = 0, layers = 0, heads = 0;
   int64_t inner = 0, tokenTypes = 2;
-  /// What stands for a token that is to be predicted.
-  int64_t maskToken = 0;
+  /// Stands for a token that is to be predicted; an encoder may have none.
+  std::optional<int64_t> maskToken;
+  /// Its row of the table of words has no gradient.
+  std::optional<int64_t> padding = 0;
   nn::Function activation = nn::Function::Gelu;
   double hiddenDropout = 0.1, attentionDropout = 0.1;
   double epsilon = 1e-12, initializerRange = 0.02;
@@ -22,11 +24,9 @@ struct BertConfig {
   int64_t headSize() const { return hidden / heads; }
 };
 
-mlir::FailureOr<BertConfig> readBert(const ConfigFile &file);
-
-/// The mask token where the config does not say: [MASK] of the vocabularies
-/// that BERT was published with, else the last token.
-int64_t defaultMaskToken(int64_t vocabulary);
+/// An error where no mask token is known, unless the model encodes only
+/// (`forEncoding`).
+mlir::FailureOr<BertConfig> readBert(const ConfigFile &file, bool forEncoding);
 
 } // namespace tessera
 

@@ -112,6 +112,25 @@ FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path) {
   return file;
 }
 
+LogicalResult ConfigFile::rename(StringRef alias, StringRef key) {
+  const llvm::json::Value *given = root.get(alias);
+  if (!given)
+    return success();
+  if (find(alias) && find(key) && *given != *find(key))
+    return error(alias) << llvm::formatv("'{0}' = {1} and '{2}' = {3} are two "
+                                         "names of one value; remove "
+                                         "one of them",
+                                         alias, *given, key, *find(key))
+                               .str();
+  if (find(alias) && !find(key)) {
+    llvm::json::Value value = *given;
+    positions[key] = positions.lookup(alias);
+    root[key.str()] = std::move(value);
+  }
+  root.erase(alias);
+  return success();
+}
+
 LogicalResult ConfigFile::require(ArrayRef<llvm::StringLiteral> keys) const {
   for (StringRef key : keys)
     if (!find(key))

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -40,6 +41,13 @@ public:
   bool isNull(llvm::StringRef key) const;
   /// The object that a key holds; errors in it point at the key.
   mlir::FailureOr<ConfigFile> nested(llvm::StringRef key) const;
+
+  /// Keys that nobody knows, which the model leaves aside.
+  void leave(std::vector<std::string> keys) const { left = std::move(keys); }
+  const std::vector<std::string> &leftKeys() const { return left; }
+  /// Gives the value of `alias` to `key`; an error where both have values and
+  /// these differ.
+  mlir::LogicalResult rename(llvm::StringRef alias, llvm::StringRef key);
 
   mlir::LogicalResult require(llvm::ArrayRef<llvm::StringLiteral> keys) const;
   mlir::LogicalResult read(llvm::StringRef key, int64_t &value,
@@ -79,6 +87,7 @@ private:
   llvm::StringMap<Position> positions;
   std::shared_ptr<std::map<std::string, std::string>> noted =
       std::make_shared<std::map<std::string, std::string>>();
+  mutable std::vector<std::string> left;
   Position whole; ///< Of keys that `positions` lacks.
 };
 

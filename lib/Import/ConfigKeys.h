@@ -1,4 +1,7 @@
 //===- ConfigKeys.h - which keys of a config a family knows -----*- C++ -*-===//
+// A key is known and used, known to change nothing, or known to change models
+// and refused unless its value asks for nothing. Others are noted.
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_IMPORT_CONFIGKEYS_H
 #define TESSERA_LIB_IMPORT_CONFIGKEYS_H
@@ -21,12 +24,22 @@ struct ConfigKeys {
   llvm::ArrayRef<llvm::StringLiteral> unsupported;
   /// The first is the one that messages name.
   llvm::ArrayRef<llvm::StringLiteral> architectures;
+  /// What `position_embedding_type` says of models of the family.
+  llvm::ArrayRef<llvm::StringLiteral> positions = {};
+  /// Whether a token sees only those before it.
+  bool isCausal = true;
 };
 
-/// Emits an error where a required key is absent, an unsupported one is used,
-/// another architecture is named, or a key looks like a misspelt one; warns
-/// once of all other unknown keys.
+/// Emits an error where a required key is absent, one that changes the model is
+/// used, another architecture is named, or a key looks like a misspelt one;
+/// warns once of all other unknown keys.
 mlir::LogicalResult checkKeys(const ConfigFile &file, const ConfigKeys &keys);
+
+/// The token `pad_token_id` if there is one, as nn.Embedding(padding_idx)
+/// counts it: a negative number counts from the end of the vocabulary.
+/// `padding` stays as it is where the key is absent.
+mlir::LogicalResult readPadding(const ConfigFile &file, int64_t vocabulary,
+                                std::optional<int64_t> &padding);
 
 } // namespace tessera
 

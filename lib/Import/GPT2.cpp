@@ -44,7 +44,7 @@ Value GPT2Builder::embed(Value ids) {
                                {},
                                normal(config.initializerRange),
                                true});
-  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, table);
+  Value x = lookup(ids, table);
   // Right before its use, where ZeRO gathers the table.
   if (sizes.sequence < config.positions)
     positions = nn::create<nn::PrefixOp>(b, loc, positions,

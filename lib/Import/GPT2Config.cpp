@@ -22,10 +22,8 @@ static constexpr llvm::StringLiteral kOptional[] = {
     "scale_attn_by_inverse_layer_idx",
     "tie_word_embeddings"};
 
-/// `reorder_and_upcast_attn` asks for f32 scores, which Tessera has in every
-/// precision; `summary_*` belong to classification heads.
+/// `summary_*` belong to classification heads.
 static constexpr llvm::StringLiteral kHarmless[] = {"n_ctx",
-                                                    "reorder_and_upcast_attn",
                                                     "summary_type",
                                                     "summary_use_proj",
                                                     "summary_activation",
@@ -35,9 +33,12 @@ static constexpr llvm::StringLiteral kHarmless[] = {"n_ctx",
 static constexpr llvm::StringLiteral kArchitectures[] = {"GPT2LMHeadModel",
                                                          "GPT2Model"};
 
+static constexpr llvm::StringLiteral kPositions[] = {"absolute", "learned",
+                                                     "learned_absolute"};
+
 static const ConfigKeys kKeys = {
     "GPT-2", "a decoder-only GPT-2", kRequired, kOptional, kHarmless,
-    {},      kArchitectures};
+    {},      kArchitectures,         kPositions};
 
 static LogicalResult readSizes(const ConfigFile &file, GPT2Config &config) {
   Bounds<int64_t> size = {1, kMaximalSize};

@@ -120,16 +120,36 @@ int64_t tessera::shrunkHeads(int64_t heads, const ShrinkOptions &options) {
   return shrunkTo(heads, limit, options.headRanks);
 }
 
+/// Another name that a config may give a key (`attribute_map` of transformers).
+struct Alias {
+  llvm::StringLiteral alias, key;
+};
+
+static constexpr Alias kGPT2Aliases[] = {
+    {"hidden_size", "n_embd"},
+    {"max_position_embeddings", "n_positions"},
+    {"num_attention_heads", "n_head"},
+    {"num_hidden_layers", "n_layer"}};
+static constexpr Alias kMixtralAliases[] = {
+    {"num_experts", "num_local_experts"}};
+static constexpr Alias kT5Aliases[] = {{"hidden_size", "d_model"},
+                                       {"num_attention_heads", "num_heads"},
+                                       {"num_hidden_layers", "num_layers"},
+                                       {"head_dim", "d_kv"}};
+
 static constexpr struct {
   llvm::StringLiteral type;
   Imported (*import)(const ConfigFile &, const ImportOptions &);
-} kFamilies[] = {{"gpt2", importGPT2},   {"bert", importBert},
-                 {"llama", importLlama}, {"mistral", importLlama},
-                 {"qwen2", importLlama}, {"mixtral", importLlama},
-                 {"t5", importT5}};
+  ArrayRef<Alias> aliases = {};
+} kFamilies[] = {{"gpt2", importGPT2, kGPT2Aliases},
+                 {"bert", importBert},
+                 {"llama", importLlama},
+                 {"mistral", importLlama},
+                 {"qwen2", importLlama},
+                 {"mixtral", importLlama, kMixtralAliases},
+                 {"t5", importT5, kT5Aliases}};
 
-static Imported importFamily(const ConfigFile &file,
-                             const ImportOptions &options) {
+static Imported importFamily(ConfigFile &file, const ImportOptions &options) {
   std::string type;
   if (failed(file.require({"model_type"})) ||
       failed(file.read("model_type", type)))
@@ -142,8 +162,12 @@ static Imported importFamily(const ConfigFile &file,
            << "' has no decoder beside an encoder; leave out "
            << "--decoder-seq-length";
   for (const auto &family : kFamilies) {
-    if (type == family.type)
+    if (type == family.type) {
+      for (const Alias &name : family.aliases)
+        if (failed(file.rename(name.alias, name.key)))
+          return failure();
       return family.import(file, options);
+    }
     names += (names.empty() ? "'" : ", '") + family.type.str() + "'";
   }
   return file.error("model_type") << "model type '" << type
@@ -172,12 +196,28 @@ static LogicalResult attachConfigFiles(ModuleOp module, StringRef path,
   return success();
 }
 
+/// Weights that hold more than the model has are refused if a key of the config
+/// may be about them.
+static void noteLeftKeys(ModuleOp module, const ConfigFile &file) {
+  if (file.leftKeys().empty())
+    return;
+  Builder builder(module.getContext());
+  SmallVector<StringRef> keys(file.leftKeys().begin(), file.leftKeys().end());
+  NamedAttrList model(
+      module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr));
+  model.set("unknown_keys", builder.getStrArrayAttr(keys));
+  module->setAttr(nn::NNDialect::kModelAttr,
+                  model.getDictionary(module.getContext()));
+}
+
 static Imported importConfig(MLIRContext *context, StringRef path,
                              const ImportOptions &options) {
   FailureOr<ConfigFile> file = ConfigFile::read(context, path);
   if (failed(file))
     return failure();
   Imported module = importFamily(*file, options);
+  if (succeeded(module))
+    noteLeftKeys(**module, *file);
   // A shrunk model is another one than the file says.
   if (succeeded(module) && !options.shrink) {
     attachModelKeys(**module, *file);

@@ -108,19 +108,20 @@ Value LlamaBuilder::logits(Value x) {
 OwningOpRef<ModuleOp> LlamaBuilder::build() {
   begin({config.family, config.layers, config.vocabulary});
   enter("embedding", locations.embedding);
-  embeddings = parameter({"model.embed_tokens.weight",
-                          "vh",
-                          {config.vocabulary, config.hidden},
-                          {},
-                          normal(config.initializerRange),
-                          true});
+  embeddings = parameter(
+      {"model.embed_tokens.weight",
+       "vh",
+       {config.vocabulary, config.hidden},
+       {},
+       normalRows(config.initializerRange, config.padding, config.hidden),
+       true});
   SmallVector<int64_t> angles = {sizes.sequence, config.headSize / 2};
   cosines = table("rope.cosines", "se", angles, waves("cosines"));
   sines = table("rope.sines", "se", angles, waves("sines"));
   Value ids = data("ids"), labels = data("labels");
   documents = segments("segments");
   // The lookup itself is partial where the vocabulary is split.
-  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, embeddings);
+  Value x = lookup(ids, embeddings, config.padding);
   x = stream(branch(x));
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     x = attention(x, layer);
@@ -161,6 +162,8 @@ static void shrink(LlamaConfig &config, const ShrinkOptions &options) {
   config.keyHeads = shrunkHeads(config.keyHeads, options);
   config.heads = config.keyHeads * queryHeads;
   shrinkSizes(config, config.heads * config.headSize, options);
+  if (config.padding)
+    config.padding = std::min(*config.padding, config.vocabulary - 1);
 }
 
 Imported tessera::importLlama(const ConfigFile &file,

@@ -32,6 +32,7 @@ private:
   mlir::Value expertLinear(mlir::Value rows, mlir::Value gates,
                            const std::string &name, bool widens);
   void noteBalance(mlir::Value logits, mlir::Value gates);
+  mlir::Value perTokens(mlir::Value product);
   mlir::Value withBalance(mlir::Value loss);
 
   LlamaConfig config;

@@ -11,22 +11,35 @@ static constexpr llvm::StringLiteral kRequired[] = {
     "intermediate_size", "num_hidden_layers", "num_attention_heads"};
 
 static constexpr llvm::StringLiteral kOptional[] = {
-    "num_key_value_heads", "head_dim",          "hidden_act",
-    "rms_norm_eps",        "initializer_range", "max_position_embeddings",
-    "rope_theta",          "rope_scaling",      "rope_parameters",
-    "attention_dropout",   "attention_bias",    "mlp_bias",
-    "tie_word_embeddings"};
+    "num_key_value_heads",
+    "head_dim",
+    "hidden_act",
+    "rms_norm_eps",
+    "initializer_range",
+    "max_position_embeddings",
+    "rope_theta",
+    "rope_scaling",
+    "rope_parameters",
+    "attention_dropout",
+    "attention_bias",
+    "mlp_bias",
+    "tie_word_embeddings",
+    "pad_token_id",
+    "partial_rotary_factor",
+    "original_max_position_embeddings"};
 
 /// Keys of one family only.
-static constexpr llvm::StringLiteral kMistralKeys[] = {"sliding_window",
-                                                       "layer_types"};
+static constexpr llvm::StringLiteral kMistralKeys[] = {
+    "sliding_window", "use_sliding_window", "max_window_layers", "layer_types"};
 static constexpr llvm::StringLiteral kQwen2Keys[] = {
     "sliding_window", "use_sliding_window", "max_window_layers", "layer_types"};
 static constexpr llvm::StringLiteral kMixtralKeys[] = {
-    "sliding_window",       "num_local_experts",    "num_experts_per_tok",
-    "output_router_logits", "router_aux_loss_coef", "router_jitter_noise"};
+    "sliding_window",       "use_sliding_window",  "max_window_layers",
+    "num_local_experts",    "num_experts_per_tok", "output_router_logits",
+    "router_aux_loss_coef", "router_jitter_noise"};
 
 static constexpr llvm::StringLiteral kHarmless[] = {"pretraining_tp"};
+static constexpr llvm::StringLiteral kPositions[] = {"rope", "rotary"};
 
 static constexpr llvm::StringLiteral kLlama[] = {"LlamaForCausalLM",
                                                  "LlamaModel"};
@@ -44,7 +57,7 @@ struct Defaults {
   int64_t positions, keyHeads;
   bool queryBias;
   ArrayRef<llvm::StringLiteral> architectures, ownKeys;
-  double theta = 10000;
+  double theta = 10000, epsilon = 1e-6;
 };
 
 static Defaults defaultsOf(StringRef family) {
@@ -53,7 +66,7 @@ static Defaults defaultsOf(StringRef family) {
   if (family == "qwen2")
     return {"Qwen2", 32768, 32, true, kQwen2, kQwen2Keys};
   if (family == "mixtral")
-    return {"Mixtral", 131072, 8, false, kMixtral, kMixtralKeys, 1e6};
+    return {"Mixtral", 131072, 8, false, kMixtral, kMixtralKeys, 1e6, 1e-5};
   return {"LLaMA", 2048, 0, false, kLlama, {}};
 }
 
@@ -63,6 +76,9 @@ static constexpr int64_t kMaximalHeadSize = 65536;
 static LogicalResult readHeads(const ConfigFile &file, LlamaConfig &config) {
   Bounds<int64_t> size = {1, kMaximalSize};
   bool hasSize = file.find("head_dim");
+  // In transformers null is another value than none.
+  if (file.isNull("num_key_value_heads"))
+    config.keyHeads = config.heads;
   if (failed(file.read("num_key_value_heads", config.keyHeads, size)) ||
       failed(file.read("head_dim", config.headSize, {2, kMaximalHeadSize})))
     return failure();
@@ -106,7 +122,8 @@ static LogicalResult readSizes(const ConfigFile &file, LlamaConfig &config) {
       failed(
           file.read("num_hidden_layers", config.layers, {1, kMaximalLayers})) ||
       failed(file.read("num_attention_heads", config.heads, size)) ||
-      failed(file.read("max_position_embeddings", config.positions, size)))
+      failed(file.read("max_position_embeddings", config.positions, size)) ||
+      failed(readPadding(file, config.vocabulary, config.padding)))
     return failure();
   if (config.keyHeads == 0)
     config.keyHeads = config.heads;
@@ -215,6 +232,29 @@ static void noteWindows(const ConfigFile &file, const LlamaConfig &config) {
   file.note("layer_types", llvm::json::Value(std::move(types)));
 }
 
+/// Keys of Qwen2 that other families have not: an error where they say another
+/// thing than what `sliding_window` makes of all layers.
+static LogicalResult checkWindowKeys(const ConfigFile &file, int64_t window) {
+  bool asks = window != 0;
+  int64_t first = 0;
+  if (failed(file.read("use_sliding_window", asks)) ||
+      failed(file.read("max_window_layers", first, {0, kMaximalLayers})))
+    return failure();
+  if (asks != (window != 0))
+    return file.error("use_sliding_window")
+           << "'use_sliding_window' = " << (asks ? "true" : "false")
+           << ", but the window is "
+           << (window ? std::to_string(window) : "none")
+           << "; transformers reads 'sliding_window' alone, which is null for "
+              "none";
+  if (window != 0 && first != 0)
+    return file.error("max_window_layers")
+           << "'max_window_layers' = " << first
+           << " leaves the window out of layers, which only Qwen2 has; remove "
+              "it for a window in all layers";
+  return success();
+}
+
 /// As transformers 5 has it: of Mistral and Qwen2 `layer_types` says which
 /// layers have the window; else all of Mistral and Mixtral do, and of Qwen2
 /// those from number `max_window_layers` on.
@@ -225,6 +265,7 @@ static LogicalResult readWindows(const ConfigFile &file, LlamaConfig &config) {
   FailureOr<int64_t> window = readWindow(file, config.family);
   int64_t first = config.family == "qwen2" ? 28 : 0;
   if (failed(window) ||
+      (config.family != "qwen2" && failed(checkWindowKeys(file, *window))) ||
       (config.family == "qwen2" &&
        failed(file.read("max_window_layers", first, {0, kMaximalLayers}))))
     return failure();
@@ -256,12 +297,13 @@ FailureOr<LlamaConfig> tessera::readLlama(const ConfigFile &file) {
   config.positions = defaults.positions;
   config.keyHeads = defaults.keyHeads;
   config.queryBias = defaults.queryBias;
+  config.epsilon = defaults.epsilon;
   SmallVector<llvm::StringLiteral> optional;
   llvm::append_range(optional, kOptional);
   llvm::append_range(optional, defaults.ownKeys);
   ConfigKeys keys = {
-      defaults.name,         training, kRequired, optional, kHarmless, {},
-      defaults.architectures};
+      defaults.name,          training,  kRequired, optional, kHarmless, {},
+      defaults.architectures, kPositions};
   if (failed(checkKeys(file, keys)) || failed(readSizes(file, config)) ||
       failed(readOptions(file, config)) || failed(readWindows(file, config)))
     return failure();

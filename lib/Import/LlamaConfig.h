@@ -23,6 +23,8 @@ struct LlamaConfig {
   double attentionDropout = 0, epsilon = 1e-6, initializerRange = 0.02;
   bool queryBias = false, outputBias = false, mlpBias = false, tied = false;
   RopeConfig rope;
+  /// The token whose row of the embeddings has no gradient.
+  std::optional<int64_t> padding;
   std::optional<Experts> experts;
   /// Of each layer: the keys that a query sees, itself and those before it; 0:
   /// all of them.

@@ -73,15 +73,19 @@ Value LlamaBuilder::mixture(Value x, const std::string &layer) {
 // Load balance
 //===----------------------------------------------------------------------===//
 
-/// Adds a layer's sums over tokens: how many an expert gets, and how probable
-/// it is for them in the softmax over all experts.
+/// Adds a layer's sums over tokens, without padding: how many an expert gets,
+/// and how probable it is for them in the softmax over all experts.
 void LlamaBuilder::noteBalance(Value logits, Value gates) {
   Value top = nn::create<nn::MaxOp>(b, loc, logits);
   Value e = map(nn::Function::Exp, add("bsx,bs->bsx", {logits, top}, {1, -1}));
   Value perToken = map(nn::Function::Reciprocal, einsum("bsx->bs", e));
+  Value isToken = documents ? counted(documents) : Value();
+  if (isToken)
+    perToken = einsum("bs,bs->bs", {perToken, isToken});
   Value probable = einsum("bsx,bs->x", {e, perToken});
   Value chosen = nn::create<nn::RoutedOp>(b, loc, gates);
-  Value tokens = einsum("bsx->x", chosen);
+  Value tokens = isToken ? einsum("bsx,bs->x", {chosen, isToken})
+                         : einsum("bsx->x", chosen);
   if (!routedTokens) {
     routedTokens = tokens;
     probabilities = probable;
@@ -89,6 +93,19 @@ void LlamaBuilder::noteBalance(Value logits, Value gates) {
   }
   routedTokens = add("x,x->x", {routedTokens, tokens});
   probabilities = add("x,x->x", {probabilities, probable});
+}
+
+/// The product, divided by the square of the number of tokens if some may be
+/// padding. Of no token the product is 0, and 1 divides it.
+Value LlamaBuilder::perTokens(Value product) {
+  if (!documents)
+    return product;
+  Value count = einsum("bs->", counted(documents));
+  Value one = nn::create<nn::ConstantOp>(b, loc, b.getF64FloatAttr(1.0),
+                                         TypeAttr::get(sizes.elementType));
+  Value none = map(nn::Function::Relu, add(",->", {one, count}, {1, -1}));
+  Value share = map(nn::Function::Reciprocal, add(",->", {count, none}));
+  return einsum(",->", {einsum(",->", {product, share}), share});
 }
 
 /// Plus balance * experts * sum over experts of (share of tokens * mean
@@ -99,11 +116,15 @@ Value LlamaBuilder::withBalance(Value loss) {
     return loss;
   enter("balance", locations.layers);
   const Experts &experts = *config.experts;
-  double tokens = static_cast<double>(sizes.batch / sizes.microBatches) *
-                  sizes.sequence * config.layers;
-  double scale =
-      experts.balance * experts.count / (tokens * tokens * sizes.microBatches);
-  Value balance = einsum("x,x->", {routedTokens, probabilities}, scale);
+  // Padding is not counted here, but by `perTokens`.
+  double tokens = static_cast<double>(config.layers);
+  if (!documents)
+    tokens *= static_cast<double>(sizes.batch / sizes.microBatches) *
+              static_cast<double>(sizes.sequence);
+  double scale = experts.balance * static_cast<double>(experts.count) /
+                 (tokens * tokens * static_cast<double>(sizes.microBatches));
+  Value balance =
+      perTokens(einsum("x,x->", {routedTokens, probabilities}, scale));
   enter("loss", locations.embedding);
   return add(",->", {loss, balance});
 }

@@ -100,7 +100,8 @@ private:
       line += " " + std::to_string(numbers[operand]);
     for (NamedAttribute attribute : op->getAttrs()) {
       StringRef name = attribute.getName().getValue();
-      if (!name.starts_with("nn.") && name != "stream" && name != "dropout")
+      if (!name.starts_with("nn.") && name != "stream" && name != "dropout" &&
+          name != "padding") // Only gradients of a lookup know the token.
         line += " " + name.str() + "=" +
                 llvm::formatv("{0}", attribute.getValue()).str();
     }

@@ -83,6 +83,16 @@ DictionaryAttr ProgramBuilder::normal(double std) {
        b.getNamedAttr("stream", b.getI64IntegerAttr(2 * parameters))});
 }
 
+DictionaryAttr ProgramBuilder::normalRows(double std,
+                                          std::optional<int64_t> padding,
+                                          int64_t columns) {
+  NamedAttrList init(normal(std));
+  if (padding)
+    init.set("zeros",
+             b.getI64ArrayAttr({*padding * columns, (*padding + 1) * columns}));
+  return init.getDictionary(b.getContext());
+}
+
 DictionaryAttr ProgramBuilder::constant(StringRef kind) {
   return b.getDictionaryAttr(b.getNamedAttr("kind", b.getStringAttr(kind)));
 }
@@ -162,6 +172,18 @@ Value ProgramBuilder::add(StringRef spec, ValueRange inputs,
 Value ProgramBuilder::map(nn::Function function, Value x) {
   return nn::create<nn::MapOp>(
       b, loc, nn::FunctionAttr::get(b.getContext(), function), x, FloatAttr());
+}
+
+Value ProgramBuilder::lookup(Value ids, Value table,
+                             std::optional<int64_t> padding) {
+  return nn::create<nn::EmbeddingOp>(b, loc, ids, table,
+                                     padding ? b.getI64IntegerAttr(*padding)
+                                             : IntegerAttr());
+}
+
+Value ProgramBuilder::counted(Value labels) {
+  return nn::create<nn::CountedOp>(
+      b, loc, labels, TypeAttr::get(sizes.elementType), IntegerAttr());
 }
 
 /// The stream is consumed even where nothing is dropped.
@@ -245,11 +267,10 @@ Value ProgramBuilder::causalMean(Value tokens, Value labels) {
 
 /// The count depends on data: it is a sum over the batch like the loss itself.
 Value ProgramBuilder::meanOverCounted(Value tokens, Value labels) {
-  Value counted = nn::create<nn::CountedOp>(b, loc, labels,
-                                            TypeAttr::get(sizes.elementType));
-  Value count = einsum("bs->", counted);
+  Value counts = counted(labels);
+  Value count = einsum("bs->", counts);
   nn::setTag(count.getDefiningOp(), nn::Tag::BatchTotal);
-  Value sum = einsum("bs,bs->", {tokens, counted});
+  Value sum = einsum("bs,bs->", {tokens, counts});
   return asCrossEntropy(
       einsum(",->", {sum, map(nn::Function::Reciprocal, count)}));
 }

@@ -84,6 +84,10 @@ protected:
     return sizes.hasSegments() ? data(name, length) : mlir::Value();
   }
   mlir::DictionaryAttr normal(double std);
+  /// The same, but elements of the row `padding` of a table with `columns` are
+  /// zeros if there is one, as nn.Embedding(padding_idx) has them.
+  mlir::DictionaryAttr normalRows(double std, std::optional<int64_t> padding,
+                                  int64_t columns);
   mlir::DictionaryAttr constant(llvm::StringRef kind);
   int64_t dropoutStream() { return 2 * dropouts++ + 1; }
 
@@ -92,6 +96,11 @@ protected:
   mlir::Value add(llvm::StringRef spec, mlir::ValueRange inputs,
                   llvm::ArrayRef<double> coefs = {});
   mlir::Value map(nn::Function function, mlir::Value x);
+  /// Looks up rows of a table. Lookups of `padding` have no gradient.
+  mlir::Value lookup(mlir::Value ids, mlir::Value table,
+                     std::optional<int64_t> padding = std::nullopt);
+  /// 1 for labels, or segments, that are not negative, and 0 for others.
+  mlir::Value counted(mlir::Value labels);
   mlir::Value dropout(mlir::Value x, double p);
   /// Its parameters NAME.weight and NAME.bias have the last dimension.
   mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, double epsilon);

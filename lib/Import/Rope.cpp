@@ -123,19 +123,34 @@ static LogicalResult readKind(const ConfigFile &rope, RopeConfig &config) {
   if (config.kind == RopeConfig::Default)
     return success();
   if (config.kind == RopeConfig::Llama3)
-    return rope.require({"factor", "low_freq_factor", "high_freq_factor",
-                         "original_max_position_embeddings"});
+    return rope.require({"factor", "low_freq_factor", "high_freq_factor"});
+  // Null asks for the ratio of the numbers of positions.
+  if (config.kind == RopeConfig::Yarn && rope.isNull("factor"))
+    return success();
   return rope.require({"factor"});
 }
 
+static LogicalResult refusePart(const ConfigFile &file) {
+  double partial = 1;
+  if (failed(file.read("partial_rotary_factor", partial, {0, 2})))
+    return failure();
+  if (partial == 1)
+    return success();
+  return file.error("partial_rotary_factor")
+         << "'partial_rotary_factor' = "
+         << llvm::formatv("{0}", *file.find("partial_rotary_factor")).str()
+         << " rotates a part of each head and is not supported; it must be 1";
+}
+
 static LogicalResult readNested(const ConfigFile &rope, RopeConfig &config) {
+  if (rope.isNull("truncate")) // Python takes it for false
+    config.truncates = false;
   for (const auto &entry : rope.object())
     if (!llvm::is_contained(kKeys, StringRef(entry.first)))
       return rope.error(entry.first)
              << "unknown rope key '" << StringRef(entry.first)
              << "'; remove it if it does not change the model";
-  double partial = 1;
-  if (failed(readKind(rope, config)) ||
+  if (failed(readKind(rope, config)) || failed(refusePart(rope)) ||
       failed(rope.read("rope_theta", config.theta, {1.0001, 1e15})) ||
       failed(rope.read("factor", config.factor, {1, 1e9})) ||
       failed(
@@ -149,13 +164,8 @@ static LogicalResult readNested(const ConfigFile &rope, RopeConfig &config) {
       failed(rope.read("beta_slow", config.betaSlow, kFactors)) ||
       failed(rope.read("mscale", config.mscale, {0, 1e9})) ||
       failed(rope.read("mscale_all_dim", config.mscaleAllDim, {0, 1e9})) ||
-      failed(rope.read("truncate", config.truncates)) ||
-      failed(rope.read("partial_rotary_factor", partial, {0, 2})))
+      failed(rope.read("truncate", config.truncates)))
     return failure();
-  if (partial != 1)
-    return rope.error("partial_rotary_factor")
-           << "'partial_rotary_factor' = " << partial
-           << " rotates a part of each head and is not supported; it must be 1";
   if (config.kind == RopeConfig::Llama3 &&
       config.highFrequencyFactor <= config.lowFrequencyFactor)
     return rope.error("high_freq_factor")
@@ -167,6 +177,8 @@ static LogicalResult readNested(const ConfigFile &rope, RopeConfig &config) {
 
 /// What rotates, under whichever keys it stands.
 static void noteRope(const ConfigFile &file, const RopeConfig &config) {
+  file.forget("partial_rotary_factor");
+  file.forget("original_max_position_embeddings");
   static constexpr StringRef kinds[] = {"default", "linear", "llama3", "yarn"};
   file.note("rope_type", kinds[config.kind]);
   file.note("rope_theta", config.theta);
@@ -187,21 +199,39 @@ static void noteRope(const ConfigFile &file, const RopeConfig &config) {
   file.note("truncate", config.truncates);
 }
 
+/// The object that counts, if there is one: as in transformers `rope_scaling`
+/// replaces all of `rope_parameters`, unless it is empty.
+static FailureOr<std::optional<ConfigFile>>
+chooseNested(const ConfigFile &file) {
+  for (StringRef key : {"rope_scaling", "rope_parameters"}) {
+    if (!file.find(key))
+      continue;
+    FailureOr<ConfigFile> nested = file.nested(key);
+    if (failed(nested))
+      return failure();
+    if (!nested->object().empty())
+      return std::optional<ConfigFile>(std::move(*nested));
+  }
+  return std::optional<ConfigFile>();
+}
+
+/// A number of original positions beside the object replaces that in it.
 FailureOr<RopeConfig> tessera::readRope(const ConfigFile &file,
                                         int64_t positions,
                                         double defaultTheta) {
   RopeConfig config;
   config.theta = defaultTheta;
   config.originalPositions = static_cast<double>(positions);
-  if (failed(file.read("rope_theta", config.theta, {1.0001, 1e15})))
+  if (failed(file.read("rope_theta", config.theta, {1.0001, 1e15})) ||
+      failed(refusePart(file)))
     return failure();
-  for (StringRef key : {"rope_scaling", "rope_parameters"}) {
-    if (!file.find(key))
-      continue;
-    FailureOr<ConfigFile> nested = file.nested(key);
-    if (failed(nested) || failed(readNested(*nested, config)))
-      return failure();
-  }
+  FailureOr<std::optional<ConfigFile>> nested = chooseNested(file);
+  if (failed(nested) || (*nested && failed(readNested(**nested, config))) ||
+      failed(file.read("original_max_position_embeddings",
+                       config.originalPositions, {1, 1e12})))
+    return failure();
+  if (config.kind == RopeConfig::Yarn && (*nested)->isNull("factor"))
+    config.factor = static_cast<double>(positions) / config.originalPositions;
   noteRope(file, config);
   return config;
 }

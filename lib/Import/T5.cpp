@@ -149,7 +149,7 @@ Value T5Builder::feedForward(Value x, const std::string &layer) {
 }
 
 Value T5Builder::embed(Value ids) {
-  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, embeddings);
+  Value x = lookup(ids, embeddings);
   // The lookup itself is partial where the vocabulary is split.
   return dropout(stream(branch(x)), config.dropout);
 }

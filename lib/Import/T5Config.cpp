@@ -24,11 +24,11 @@ static constexpr llvm::StringLiteral kOptional[] = {
     "pad_token_id",
     "decoder_start_token_id",
     "n_positions",
-    "is_encoder_decoder"};
+    "is_encoder_decoder",
+    "dense_act_fn",
+    "is_gated_act"};
 
-/// The first two follow from feed_forward_proj.
-static constexpr llvm::StringLiteral kHarmless[] = {
-    "dense_act_fn", "is_gated_act", "output_past", "classifier_dropout"};
+static constexpr llvm::StringLiteral kPositions[] = {"relative"};
 
 static constexpr llvm::StringLiteral kUnsupported[] = {"is_decoder"};
 
@@ -37,12 +37,18 @@ static constexpr llvm::StringLiteral kArchitectures[] = {
     "T5EncoderModel"};
 
 static const ConfigKeys kKeys = {
-    "T5",          "an encoder-decoder T5 with its language-model head",
-    kRequired,     kOptional,
-    kHarmless,     kUnsupported,
-    kArchitectures};
+    "T5",
+    "an encoder-decoder T5 with its language-model head",
+    kRequired,
+    kOptional,
+    {},
+    kUnsupported,
+    kArchitectures,
+    kPositions,
+    /*isCausal=*/false};
 
-/// "relu", "gated-gelu": T5 v1.1 calls the tanh form gelu.
+/// "relu", "gated-gelu": T5 v1.1 calls the tanh form gelu. In transformers the
+/// parts that follow from it may also be given, and then count.
 static LogicalResult readFeedForward(const ConfigFile &file, T5Config &config) {
   std::string text = "relu";
   if (failed(file.read("feed_forward_proj", text)))
@@ -58,6 +64,14 @@ static LogicalResult readFeedForward(const ConfigFile &file, T5Config &config) {
            << "'; use relu, gelu, gelu_new or silu, or one of them after "
               "'gated-'";
   config.activation = *found;
+  if (failed(file.read("is_gated_act", config.gated)) ||
+      failed(readActivation(
+          file, "dense_act_fn",
+          {"relu", "gelu", "gelu_new", "gelu_pytorch_tanh", "silu"},
+          config.activation)))
+    return failure();
+  file.forget("is_gated_act");
+  file.forget("dense_act_fn");
   file.note("feed_forward_proj",
             StringRef((config.gated ? "gated-" : "") +
                       nn::stringifyFunction(config.activation).str()));

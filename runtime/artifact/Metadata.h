@@ -64,6 +64,7 @@ struct Initial {
   double mean = 0, std = 0;
   double bound = 0; ///< Uniform: between -bound and bound
   int64_t stream = 0;
+  int64_t zerosBegin = 0, zerosEnd = 0; ///< Normal: these elements are 0.
   /// Cosines, Sines: element [p, e] is scale * cos(p * frequencies[e]).
   std::vector<double> frequencies;
   double scale = 1;
@@ -152,6 +153,8 @@ struct Model {
   /// Of an artifact that encodes texts: positions of a sequence whose logits
   /// can be asked for; 0 of an encoder without a head.
   std::optional<int64_t> predictions;
+  /// Keys of the config that nobody knows: the model may be another one.
+  std::vector<std::string> unknownKeys;
 
   /// Labels of a sequence, and the tokens that make its inputs and labels.
   int64_t labels() const { return decoder ? decoder->target : sequence; }

@@ -65,6 +65,14 @@ void parsePlacement(const JsonView &entry, const Mesh &mesh,
   }
 }
 
+void parseZeros(const JsonView &view, Initial &init) {
+  std::vector<JsonView> range = view.items();
+  if (range.size() != 2)
+    view.refuse("must be the first element that is 0 and the one after them");
+  init.zerosBegin = range[0].integer(0, INT64_MAX);
+  init.zerosEnd = range[1].integer(init.zerosBegin, INT64_MAX);
+}
+
 Initial parseInitial(const JsonView &view) {
   Initial init;
   const std::string &kind = view.at("kind").text();
@@ -99,6 +107,8 @@ Initial parseInitial(const JsonView &view) {
   init.stream = view.at("stream").integer(INT64_MIN, INT64_MAX);
   if (!(init.std >= 0) || !std::isfinite(init.std))
     view.at("std").refuse("must be finite and not negative");
+  if (view.has("zeros"))
+    parseZeros(view.at("zeros"), init);
   return init;
 }
 
@@ -259,6 +269,9 @@ Model parseModel(const JsonView &view) {
     model.decoder = {view.at("target").integer(1, maxCount),
                      view.at("start_token").integer(0, model.vocabulary - 1),
                      view.at("pad_token").integer(0, model.vocabulary - 1)};
+  if (view.has("unknown_keys"))
+    for (const JsonView &key : view.at("unknown_keys").items())
+      model.unknownKeys.push_back(key.text());
   if (view.has("separator"))
     model.separator = view.at("separator").integer(0, model.vocabulary - 1);
   if (view.has("padding"))

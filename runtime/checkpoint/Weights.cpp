@@ -67,6 +67,7 @@ private:
   void matchParameters();
   void match(const TensorInfo &parameter);
   void explainRest();
+  [[noreturn]] void refuseUnknown(const std::vector<std::string> &names) const;
   /// Whether a tensor of a file is of a head that the artifact lacks: an
   /// encoder alone is tied to none.
   bool isOfNoHead(const std::string &plain) const {
@@ -214,6 +215,16 @@ bool WeightMatching::isTied(const NamedTensor &left,
   return false;
 }
 
+/// A key of the config that nobody knows may be what the tensors are for.
+void WeightMatching::refuseUnknown(
+    const std::vector<std::string> &names) const {
+  fail(TSR_MISMATCH, "'", files.path(), "' holds ", listOfNames(names),
+       ", which the model lacks, and its config.json has ",
+       listOfNames(metadata.model.unknownKeys),
+       ", which Tessera does not know: this is another model. If the keys "
+       "change nothing, remove them from the config.json and compile again");
+}
+
 void WeightMatching::explainRest() {
   std::vector<std::string> ofHeads, unknown;
   for (const auto &[plain, tensors] : byName)
@@ -226,6 +237,8 @@ void WeightMatching::explainRest() {
   if (!ofHeads.empty())
     notes.push_back(concat("'", files.path(), "': ", listOfNames(ofHeads),
                            " ignored: the model has no such head"));
+  if (!unknown.empty() && !metadata.model.unknownKeys.empty())
+    refuseUnknown(unknown);
   if (!unknown.empty())
     notes.push_back(concat("'", files.path(), "': ", listOfNames(unknown),
                            " ignored: the artifact has no such parameter"));

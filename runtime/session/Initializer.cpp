@@ -36,6 +36,8 @@ double initialValue(const Initial &init, uint64_t key, int64_t index) {
             1);
   if (init.kind != Initial::Normal)
     return init.kind == Initial::Ones ? 1 : 0;
+  if (index >= init.zerosBegin && index < init.zerosEnd)
+    return 0;
   uint64_t counter = 2 * static_cast<uint64_t>(index);
   return normal(init, philox(counter, key), philox(counter + 1, key));
 }
@@ -56,6 +58,10 @@ void initialValues(const Initial &init, uint64_t key, int64_t first,
     for (int64_t i = 0; i < length; ++i)
       values[done + i] = normal(init, words[2 * i], words[2 * i + 1]);
   }
+  const int64_t begin = std::max(init.zerosBegin, first);
+  const int64_t end = std::min(init.zerosEnd, first + count);
+  if (begin < end)
+    std::fill(values + (begin - first), values + (end - first), 0.0);
 }
 
 static const Initial &initialOf(const TensorInfo &parameter) {

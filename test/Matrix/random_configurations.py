@@ -129,7 +129,7 @@ def model(config):
             "max_position_embeddings": config["positions"], "intermediate_size": inner,
         }
     if config["family"] == "bert":
-        sizes.update(hidden_act=config["activation"], hidden_dropout_prob=config["dropout"],
+        sizes.update(hidden_act=config["activation"], mask_token_id=config["vocabulary"] - 1, hidden_dropout_prob=config["dropout"],
                      attention_probs_dropout_prob=config["attention_dropout"])
     elif config["family"] == "t5":
         sizes = {

@@ -23,7 +23,7 @@ namespace {
 constexpr const char *kBert =
     R"({"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8,
         "intermediate_size": 8, "num_attention_heads": 2,
-        "max_position_embeddings": 9, "vocab_size": 8})";
+        "max_position_embeddings": 9, "vocab_size": 8, "mask_token_id": 7})";
 constexpr const char *kT5 =
     R"({"model_type": "t5", "num_layers": 2, "d_model": 8, "d_kv": 4, "d_ff": 8,
         "num_heads": 2, "vocab_size": 8, "feed_forward_proj": "gated-gelu",

@@ -110,6 +110,7 @@ Reference tessera::test::readReference(const std::string &directory) {
   read("ids", reference.ids);
   read("labels", reference.labels);
   read("token_types", reference.tokenTypes);
+  read("segments", reference.segments);
   reference.ignoresLabels = record.getBoolean("ignores_labels").value_or(false);
   reference.documentMask = record.getBoolean("document_mask").value_or(false);
   reference.paddingMask = record.getBoolean("padding_mask").value_or(false);

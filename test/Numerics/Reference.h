@@ -21,7 +21,7 @@ struct Reference {
   Tokens tokens; ///< Of a causal model.
   /// Of a masked one; without types of an encoder-decoder model, `target`
   /// labels a sequence.
-  Tokens ids, labels, tokenTypes;
+  Tokens ids, labels, tokenTypes, segments;
   int64_t target = 0;
   bool ignoresLabels = false; ///< A causal one, of which labels are ignored.
   bool documentMask = false, paddingMask = false;

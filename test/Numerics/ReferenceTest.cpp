@@ -149,10 +149,11 @@ void ReferenceTest::run(bool keepValues) {
   ASSERT_EQ(reference.steps.size(), 2u);
   for (size_t step = 0; step < reference.steps.size(); ++step) {
     const Reference::Step &wanted = reference.steps[step];
-    tsr_step_result found = reference.ids.empty()
-                                ? trainer.step(reference.tokens)
-                                : trainer.step(reference.ids, reference.labels,
-                                               reference.tokenTypes);
+    tsr_step_result found =
+        reference.ids.empty()
+            ? trainer.step(reference.tokens)
+            : trainer.step(reference.ids, reference.labels,
+                           reference.tokenTypes, reference.segments);
     EXPECT_NEAR(found.loss / wanted.loss, 1, scalarTolerance());
     EXPECT_NEAR(found.grad_norm / wanted.gradNorm, 1, scalarTolerance());
     EXPECT_NEAR(found.lr / wanted.lr, 1, 1e-15);
@@ -313,6 +314,32 @@ INSTANTIATE_TEST_SUITE_P(Answers, KeptGradientsTest,
                                             ::testing::Values("dp=2,tp=2"),
                                             ::testing::Values(1, 4)),
                          caseName);
+
+/// Lookups of the padding token have no gradient, while the tied head's stays.
+INSTANTIATE_TEST_SUITE_P(
+    PaddingRow, ReferenceTest,
+    ::testing::Combine(::testing::Values("llama-padding"),
+                       ::testing::Values("f64"),
+                       ::testing::Values("", "tp=2", "dp=2,tp=2", "cp=2",
+                                         "pp=2,dp=2"),
+                       ::testing::Values(2)),
+    caseName);
+INSTANTIATE_TEST_SUITE_P(PaddingRowSingle, ReferenceTest,
+                         ::testing::Combine(::testing::Values("llama-padding"),
+                                            ::testing::Values("f32"),
+                                            ::testing::Values("tp=2"),
+                                            ::testing::Values(1)),
+                         caseName);
+
+/// The load-balance loss is that of the tokens which are no padding.
+INSTANTIATE_TEST_SUITE_P(
+    PaddedMixtral, ReferenceTest,
+    ::testing::Combine(::testing::Values("mixtral-padded"),
+                       ::testing::Values("f64"),
+                       ::testing::Values("", "tp=2", "ep=2", "cp=2",
+                                         "dp=2,ep=2", "pp=2"),
+                       ::testing::Values(1)),
+    caseName);
 
 /// Of one micro-batch: several have another load-balance loss each.
 INSTANTIATE_TEST_SUITE_P(

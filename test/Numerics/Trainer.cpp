@@ -94,11 +94,15 @@ tsr_step_result Trainer::step(const Tokens &tokens) {
 }
 
 tsr_step_result Trainer::step(const Tokens &ids, const Tokens &labels,
-                              const Tokens &tokenTypes) {
+                              const Tokens &tokenTypes,
+                              const Tokens &segments) {
   double none = std::numeric_limits<double>::quiet_NaN();
   tsr_step_result result = {none, none, none, -1};
-  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(),
-                     tokenTypes.data(), nullptr,    nullptr};
+  auto given = [](const Tokens &values) {
+    return values.empty() ? nullptr : values.data();
+  };
+  tsr_batch batch = {sizeof(tsr_batch), ids.data(),      labels.data(),
+                     given(tokenTypes), given(segments), nullptr};
   ok(tsr_session_step_batch(session.get(), &batch, &result));
   return result;
 }

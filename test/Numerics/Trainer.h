@@ -48,7 +48,7 @@ public:
   tsr_session *get() const { return session.get(); }
   tsr_step_result step(const Tokens &tokens);
   tsr_step_result step(const Tokens &ids, const Tokens &labels,
-                       const Tokens &tokenTypes);
+                       const Tokens &tokenTypes, const Tokens &segments = {});
   tsr_evaluation evaluate(const Tokens &tokens, int64_t number = 0);
   tsr_evaluation evaluate(const Tokens &ids, const Tokens &labels);
   Values read(const TensorName &tensor);

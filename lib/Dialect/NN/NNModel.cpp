@@ -277,9 +277,19 @@ Type EmbeddingOp::getResultElementType(unsigned) {
 void EmbeddingOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                                 ArrayRef<bool> wanted,
                                 MutableArrayRef<Value> operandGrads) {
-  if (wanted[1])
-    operandGrads[1] = nn::create<EmbeddingGradOp>(
-        builder, getLoc(), resultGrads[0], getIds(), getTable());
+  if (!wanted[1])
+    return;
+  Value grad = resultGrads[0];
+  if (IntegerAttr padding = getPaddingAttr()) {
+    Value counted = nn::create<CountedOp>(
+        builder, getLoc(), getIds(),
+        TypeAttr::get(getElementTypeOrSelf(grad.getType())), padding);
+    grad = nn::create<EinsumOp>(
+        builder, getLoc(), builder.getStringAttr("bsh,bs->bsh"),
+        ValueRange{grad, counted}, builder.getF64FloatAttr(1.0), TypeAttr());
+  }
+  operandGrads[1] = nn::create<EmbeddingGradOp>(builder, getLoc(), grad,
+                                                getIds(), getTable());
 }
 
 Signature EmbeddingGradOp::getSignature(unsigned) {

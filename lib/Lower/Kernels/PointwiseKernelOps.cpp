@@ -149,12 +149,21 @@ struct DropoutKernel
 struct CountedKernel
     : KernelOpInterface::ExternalModel<CountedKernel, nn::CountedOp> {
   FailureOr<ElementBody> buildElementBody(Operation *op, KernelScope &) const {
-    Type type = cast<nn::CountedOp>(op).getElementType();
+    auto counted = cast<nn::CountedOp>(op);
+    Type type = counted.getElementType();
+    std::optional<int64_t> except = counted.getExcept();
     return ElementBody([=](OpBuilder &b, ValueRange label) -> Value {
       Location loc = op->getLoc();
       Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
       Value legal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
                                           label[0], zero);
+      if (except) {
+        Value refused = arith::ConstantOp::create(
+            b, loc, b.getI32IntegerAttr(static_cast<int32_t>(*except)));
+        Value other = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                            label[0], refused);
+        legal = arith::AndIOp::create(b, loc, legal, other);
+      }
       auto constant = [&](double v) -> Value {
         return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, v));
       };

@@ -54,6 +54,27 @@ CASES = [
      yarn(1e4, 4, POSITIONS, fast=8, truncate=False), 0.5),
     ({"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "mscale": 2.0, "mscale_all_dim": 1.0}},
      yarn(1e4, 4, POSITIONS), (0.2 * math.log(4) + 1) / (0.1 * math.log(4) + 1)),
+    ({"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "truncate": None, "beta_fast": 8, "mscale": None}},
+     yarn(1e4, 4, POSITIONS, fast=8, truncate=False), 0.1 * math.log(4) + 1),
+    # rope_scaling replaces all of rope_parameters, unless it is empty.
+    ({"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}, "rope_scaling": {"type": "linear", "factor": 2.0}},
+     [f / 2 for f in plain(1e4)], 1),
+    ({"rope_parameters": {"rope_type": "linear", "factor": 4.0}, "rope_theta": 300.0, "rope_scaling": {"rope_type": "default"}},
+     plain(300), 1),
+    ({"rope_parameters": {"rope_type": "linear", "rope_theta": 500.0, "factor": 4.0}, "rope_scaling": {}},
+     [f / 4 for f in plain(500)], 1),
+    ({"rope_parameters": {"rope_type": "linear", "factor": 4.0}, "rope_scaling": None}, [f / 4 for f in plain(1e4)], 1),
+    # The newer name of the kind, and the theta inside, count.
+    ({"rope_scaling": {"type": "dynamic", "rope_type": "linear", "factor": 2.0}}, [f / 2 for f in plain(1e4)], 1),
+    ({"rope_theta": 300.0, "rope_parameters": {"rope_theta": 500.0}}, plain(500), 1),
+    ({"rope_theta": 300.0, "rope_parameters": {"rope_theta": None}}, plain(300), 1),
+    # The positions before scaling: those of the model, those inside, or those beside, which count most.
+    ({"rope_scaling": {**LLAMA3, "rope_type": "llama3", "original_max_position_embeddings": None}}, llama3(1e4, 8, 1, 4, POSITIONS), 1),
+    ({"original_max_position_embeddings": 16, "rope_scaling": {**LLAMA3, "rope_type": "llama3"}}, llama3(1e4, 8, 1, 4, 16), 1),
+    ({"original_max_position_embeddings": 16, "rope_scaling": {"type": "yarn", "factor": None}},
+     yarn(1e4, POSITIONS / 16, 16), 0.1 * math.log(POSITIONS / 16) + 1),
+    ({"partial_rotary_factor": 1.0, "rope_scaling": {"type": "linear", "factor": 2.0, "partial_rotary_factor": 1}},
+     [f / 2 for f in plain(1e4)], 1),
 ]
 
 for number, (keys, frequencies, scale) in enumerate(CASES):

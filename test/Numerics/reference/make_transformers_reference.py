@@ -10,7 +10,7 @@ AdamW and the files are those of make_reference.py:
 config.json           as transformers wrote it
 weights.safetensors   initial parameters, as transformers wrote them
 expected.safetensors  "gradient.N.NAME" (before clipping) and "parameter.N.NAME" (after the update) of steps 1 and 2, F64
-expected.json         tokens (of a masked model: ids, labels, token_types; of T5 and of answers: ids, labels), hyperparameters; loss, gradient norm and learning rate of both steps; whether attention stays within documents, or sees no padding
+expected.json         tokens (of a masked model: ids, labels, token_types; of T5 and of answers: ids, labels; where it pads: segments), hyperparameters; loss, gradient norm and learning rate of both steps; whether attention stays within documents, or sees no padding
 """
 import json
 import math
@@ -79,6 +79,15 @@ FAMILIES = {
         "vocab_size": 37, "d_model": 16, "d_kv": 4, "d_ff": 20, "num_layers": 1, "num_heads": 4, "n_positions": 10,
         "relative_attention_num_buckets": 8, "relative_attention_max_distance": 7, "dropout_rate": 0.0,
         "feed_forward_proj": "relu", "decoder_start_token_id": 0, "pad_token_id": 0}),
+    # The load-balance loss counts no padding, whatever stands there.
+    "mixtral-padded": ("MixtralForCausalLM", "MixtralConfig", {
+        **COMMON, "num_hidden_layers": 2, "num_local_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": False,
+        "output_router_logits": True, "router_aux_loss_coef": 0.3, "pad_token_id": 0, "eos_token_id": 2,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
+    # Looking up the token 20 gives its row of the table no gradient, but the row predicts, too. Two ranks split 37 rows at 19.
+    "llama-padding": ("LlamaForCausalLM", "LlamaConfig", {
+        **COMMON, "num_hidden_layers": 2, "tie_word_embeddings": True, "pad_token_id": 20,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
 }
 # Of T5: an eighth of the labels is ignored.
 TARGET = 8
@@ -105,6 +114,8 @@ def batch(config, masked):
     shape = (base.BATCH, config.max_position_embeddings + (not masked))
     tokens = torch.randint(int(masked), config.vocab_size, shape, generator=generator)
     if not masked:
+        if config.pad_token_id is not None:
+            tokens[:, 1::3] = config.pad_token_id
         return {"tokens": tokens}
     counts = torch.rand(shape, generator=generator) < torch.linspace(0.1, 0.6, base.BATCH)[:, None]
     labels = torch.randint(config.vocab_size, shape, generator=generator).where(counts, torch.tensor(-100))
@@ -150,7 +161,7 @@ def padded(config, data):
     hidden = torch.arange(data["ids"].shape[1])[None] >= data["ids"].shape[1] - lengths
     data["ids"] = data["ids"].clamp(min=1).masked_fill(hidden, config.pad_token_id)
     ends = torch.arange(data["labels"].shape[1])[None] >= data["labels"].shape[1] - lengths.flip(0)
-    ends = hidden if "token_types" in data else ends
+    ends = hidden if data["labels"].shape == data["ids"].shape else ends
     data["labels"] = data["labels"].masked_fill(ends, -100)
     return data
 
@@ -236,21 +247,26 @@ def make(family):
         if family == "t5-v1.1":  # as published: transformers 5 writes true, and keeps the rest of it in a key of its own
             text = text.replace('"tie_word_embeddings": true', '"tie_word_embeddings": false')
             text = text.replace('  "scale_decoder_outputs": false,\n', "")
+        if "bert" in family:  # transformers leaves this to the tokenizer
+            text = text.replace('  "max_pos', '  "mask_token_id": 36,\n  "max_pos')
         (target / "config.json").write_text(text)
         shutil.copy(pathlib.Path(scratch) / "model.safetensors", target / "weights.safetensors")
     compute_in_double()
     weights = model.state_dict()
     model = untie(getattr(transformers, architecture)(config).double(), family)
     model.load_state_dict(weights)
-    data = (pairs(config) if "T5" in architecture else answers(config) if "answers" in family
+    data = (pairs(config) if "T5" in architecture else answers(config) if family in ("llama-answers", "mixtral-padded")
             else packed(config) if "packed" in family else batch(config, "Masked" in architecture))
     data = padded(config, data) if "padded" in family else data
     tensors, steps = train(model, data, family)
     base.save(target / "expected.safetensors", tensors)
     record = {"hyperparameters": base.HYPER, "steps": steps, **{name: x.tolist() for name, x in data.items()}}
-    if "answers" in family:
+    if family in ("llama-answers", "mixtral-padded"):
         record.update(ignores_labels=True, labels=shifted(data["labels"]).tolist())
-    record.update({mask: True for mask, name in (("document_mask", "packed"), ("padding_mask", "padded")) if name in family})
+    masks = {"mixtral-padded": "document_mask", "packed": "document_mask", "padded": "padding_mask"}
+    record.update(next(({mask: True} for name, mask in masks.items() if name in family), {}))
+    if family == "mixtral-padded":
+        record["segments"] = ((data["ids"] != config.pad_token_id).long() - 1).tolist()
     (target / "expected.json").write_text(json.dumps(record) + "\n")
     print(family, steps)
 

@@ -287,6 +287,24 @@ TEST(WeightNames, WhatTheArtifactHasNotIsNamed) {
   EXPECT_EQ(notes(training), "") << "of the last call alone";
 }
 
+/// Buffers and heads change no model, so these are no reason.
+TEST(WeightNames, UnknownKeysRefuseUnknownTensors) {
+  Training training(1, 1, {}, [](json &m) {
+    m["model"]["unknown_keys"] = {"norm_kind", "shape"};
+  });
+  ASSERT_EQ(load(training, {weight("w"), bias, number("cls.seq.bias", 1)}),
+            TSR_OK)
+      << tsr_last_error();
+  std::vector<Entry> more = {weight("w"), bias,
+                             number("layers.0.self_attn.q_norm.weight", 1),
+                             number("layers.1.self_attn.q_norm.weight", 1)};
+  EXPECT_EQ(load(training, more), TSR_MISMATCH);
+  EXPECT_CONTAINS(std::string(tsr_last_error()),
+                  "holds 'layers.*.self_attn.q_norm.weight' (2 tensors), which "
+                  "the model lacks, and its config.json has 'norm_kind', "
+                  "'shape', which Tessera does not know");
+}
+
 /// The same values as tsr_session_init draws, on any mesh.
 TEST(WeightNames, MissingHeadIsDrawn) {
   for (int tp : {1, 4}) {

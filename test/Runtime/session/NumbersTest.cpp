@@ -32,6 +32,8 @@ TEST(Initializer, WavesAreOfThePositionTimesTheFrequency) {
   Initial init;
   init.kind = Initial::Cosines;
   init.frequencies = {1.0, 0.25, 1e-3};
+  init.zerosBegin = 500;
+  init.zerosEnd = 530;
   init.scale = 2;
   EXPECT_EQ(initialValue(init, 0, 0), 2.0);
   EXPECT_EQ(initialValue(init, 0, 3 * 100001 + 2), 2 * std::cos(100001 * 1e-3));
@@ -107,6 +109,15 @@ TEST(Initializer, FormulaOfTheDocument) {
   EXPECT_DOUBLE_EQ(initialValue(init, key, 10),
                    std::sqrt(-2 * std::log(u1)) *
                        std::cos(2 * 3.14159265358979323846 * u2));
+  double next = initialValue(init, key, 11);
+  init.zerosBegin = 9;
+  init.zerosEnd = 11;
+  double values[4];
+  initialValues(init, key, 8, 4, values);
+  EXPECT_NE(values[0], 0);
+  EXPECT_EQ(values[1], 0);
+  EXPECT_EQ(values[2], 0);
+  EXPECT_EQ(values[3], next);
 }
 
 /// 15 of 100 tokens and one per sequence; 8 of 10 of them hidden.

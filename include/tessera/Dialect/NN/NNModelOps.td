@@ -118,17 +118,22 @@ def NN_RopeOp : NN_Op<"rope", [NN_Differentiable]> {
 def NN_CountedOp : NN_Op<"counted", [NN_TypedElement]> {
   let summary = "Mask of the labels that count: 1, or 0 where a label is negative";
   let description = [{
-    Negative labels are ignored in the loss. Hugging Face uses -100 for them.
+    Negative labels are ignored in the loss. Hugging Face uses -100 for them. Labels that
+    are `except` do not count either.
 
     Example:
 
     ```mlir
     %m = nn.counted %labels as f32 : tensor<2x8xi32> -> tensor<2x8xf32>
+    %n = nn.counted %ids except 3 as f32 : tensor<2x8xi32> -> tensor<2x8xf32>
     ```
   }];
-  let arguments = (ins NN_Indices:$labels, NN_FloatType:$element_type);
+  let arguments = (ins NN_Indices:$labels, NN_FloatType:$element_type,
+                       OptionalAttr<I64Attr>:$except);
   let results = (outs AnyRankedTensor:$output);
-  let assemblyFormat = "$labels `as` $element_type attr-dict `:` type($labels) `->` type($output)";
+  let assemblyFormat = [{
+    $labels (`except` $except^)? `as` $element_type attr-dict `:` type($labels) `->` type($output)
+  }];
 }
 
 def NN_AttentionOp : NN_Op<"attention", [AttrSizedOperandSegments, NN_Differentiable, NN_Cost,
@@ -236,7 +241,8 @@ def NN_EmbeddingOp : NN_Op<"embedding", [NN_Differentiable, NN_TypedElement]> {
   let summary = "Looks up rows of a table";
   let description = [{
     `y[b, s, :] = table[ids[b, s], :]`. If the vocabulary is split, the results are
-    partial sums: a rank has 0 for ids outside its slice of the table.
+    partial sums: a rank has 0 for ids outside its slice of the table. Lookups of the id
+    `padding` add nothing to the gradient of the table (`padding_idx` of PyTorch).
 
     Example:
 
@@ -245,7 +251,8 @@ def NN_EmbeddingOp : NN_Op<"embedding", [NN_Differentiable, NN_TypedElement]> {
        : (tensor<2x8xi32>, tensor<64x16xf32>) -> tensor<2x8x16xf32>
     ```
   }];
-  let arguments = (ins NN_Indices:$ids, AnyRankedTensor:$table);
+  let arguments = (ins NN_Indices:$ids, AnyRankedTensor:$table,
+                       OptionalAttr<I64Attr>:$padding);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
 }
