@@ -100,7 +100,7 @@ void EvaluationBuilder::countLabels(CrossEntropy &loss) {
   FloatAttr one = builder.getF64FloatAttr(1.0);
   Value counted = emit<nn::CountedOp>(
       nn::PickOp(loss.target).getLabels(),
-      TypeAttr::get(getElementTypeOrSelf(tokens.getType())));
+      TypeAttr::get(getElementTypeOrSelf(tokens.getType())), IntegerAttr());
   Value count =
       emit<nn::EinsumOp>(spec("bs->"), ValueRange{counted}, one, TypeAttr());
   Value sum = emit<nn::EinsumOp>(spec("bs,bs->"), ValueRange{tokens, counted},

@@ -70,10 +70,11 @@ Value AttentionFormulas::sameSegment(nn::AttentionOp op, const Shape &shape,
     return x;
   };
   auto isToken = [&](Value segments) {
-    return f.emit<nn::CountedOp>(segments, TypeAttr::get(element));
+    return f.emit<nn::CountedOp>(segments, TypeAttr::get(element),
+                                 IntegerAttr());
   };
   auto number = [&](Value segments) {
-    return f.emit<nn::EmbeddingOp>(segments, numbers);
+    return f.emit<nn::EmbeddingOp>(segments, numbers, IntegerAttr());
   };
   Value queries = op.getQuerySegments(), keys = op.getKeySegments();
   Value apart = f.difference(r, spread(number(queries), r, shape.rowSizes), c,
