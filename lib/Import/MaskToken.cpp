@@ -104,9 +104,7 @@ FailureOr<std::optional<int64_t>> TokenizerFiles::find() {
   return inVocabulary();
 }
 
-/// The vocabularies that BERT was published with (uncased, cased, multilingual
-/// cased and uncased, Chinese) all number [MASK] 103.
-static std::optional<int64_t> publishedMask(int64_t vocabulary) {
+std::optional<int64_t> tessera::publishedMask(int64_t vocabulary) {
   constexpr int64_t published[] = {30522, 28996, 119547, 105879, 21128};
   if (llvm::is_contained(published, vocabulary))
     return 103;

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Import/SpecialTokens.h"
+#include "lib/Import/MaskToken.h"
 #include "tessera/Options/SpecialIds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -178,7 +179,8 @@ FailureOr<SpecialTokens> TokenizerFolder::read() {
 static int64_t idOf(const ConfigFile &file, StringRef key,
                     int64_t otherwise = -1) {
   const json::Value *value = file.find(key);
-  return value ? value->getAsInteger().value_or(-1) : otherwise;
+  return value ? std::max<int64_t>(value->getAsInteger().value_or(-1), -1)
+               : otherwise;
 }
 
 static SpecialTokens ascending(std::set<int64_t> ids) {
@@ -195,12 +197,11 @@ tellTokens(const ConfigFile &file, int64_t vocabulary, StringRef &like) {
   if (cls >= 0 && sep >= 0)
     return ascending({padding, mask, cls, sep, idOf(file, "unk_token_id"),
                       idOf(file, "bos_token_id"), idOf(file, "eos_token_id")});
-  constexpr int64_t published[] = {30522, 28996, 119547, 105879, 21128};
-  constexpr int64_t publishedMask = 103; // after [UNK], [CLS] and [SEP]
-  if (llvm::is_contained(published, vocabulary) && padding == 0 &&
-      (mask < 0 || mask == publishedMask)) {
+  std::optional<int64_t> published = publishedMask(vocabulary);
+  if (published && padding == 0 && (mask < 0 || mask == *published)) {
     like = "a vocabulary that BERT was published with";
-    return ascending({0, 100, 101, 102, publishedMask});
+    return ascending(
+        {0, *published - 3, *published - 2, *published - 1, *published});
   }
   constexpr int64_t trainedMask = 4; // after [PAD], [UNK], [CLS] and [SEP]
   if (padding == 0 && mask == trainedMask) {
