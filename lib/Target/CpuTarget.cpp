@@ -37,9 +37,9 @@ static const CpuPath *findPath(StringRef name) {
 }
 
 static constexpr const char *kKnownCpus =
-    "native, avx2, avx512, avx512-bf16, x86-64-v2, x86-64-v3, x86-64-v4, "
-    "haswell, skylake-avx512, "
-    "icelake-server, sapphirerapids, znver2, znver3, znver4, znver5";
+    "native, x86-64-v2, x86-64-v3, x86-64-v4, haswell, skylake-avx512, "
+    "icelake-server, sapphirerapids, znver2, znver3, znver4, znver5, or of the "
+    "paths baseline, avx2, avx512, avx512-bf16, amx";
 
 /// Once: LLVM's list of targets is not guarded, and two programs may be
 /// compiled at the same time.
