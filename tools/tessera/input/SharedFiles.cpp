@@ -2,11 +2,13 @@
 
 #include "tools/tessera/input/SharedFiles.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/train/RunRecord.h"
 #include "tools/tessera/train/Training.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
 #include <filesystem>
+#include <map>
 
 using namespace tessera;
 namespace fs = std::filesystem;
@@ -46,11 +48,33 @@ void shareBeside(Shared &shared, const fs::path &folder,
       share(shared, folder / name);
 }
 
+/// The files of a checkpoint, as its manifest has them: options follow from it,
+/// and what differs is to be named by its file. By name, as an object has no
+/// order.
+void shareManifest(const std::string &directory, Shared &shared) {
+  std::optional<llvm::json::Object> manifest = manifestIn(directory);
+  const llvm::json::Object *files =
+      manifest ? manifest->getObject("files") : nullptr;
+  std::map<std::string, std::string> contents;
+  if (files)
+    for (const auto &[name, value] : *files)
+      if (const llvm::json::Object *file = value.getAsObject())
+        contents[name.str()] =
+            llvm::formatv("{0} bytes (hash {1})",
+                          file->getInteger("bytes").value_or(0),
+                          file->getString("xxh3_64").value_or(""))
+                .str();
+  for (const auto &[name, content] : contents)
+    shared.emplace_back("the file '" + name + "' of the checkpoint", content);
+}
+
 /// Which checkpoint the run goes on from, and what it knows of its best one.
 void shareCheckpoint(const DriverOptions &options, Shared &shared) {
   shared.emplace_back("as the newest checkpoint",
                       options.resumes ? findCheckpoint(options.resumeDir)
                                       : "none that it resumes");
+  if (options.resumes)
+    shareManifest(options.resumeDir, shared);
   if (!options.keepsBest)
     return;
   for (const char *name : {"best/manifest.json", "best/evaluation.json"})
