@@ -10,7 +10,7 @@
 using namespace tessera;
 using namespace tessera::test;
 
-static std::string nameOf(const AttentionCase &c, Layout layout) {
+static std::string caseName(const AttentionCase &c, Layout layout) {
   return c.name() + (layout == Layout::Aligned ? " aligned" : "");
 }
 
@@ -48,7 +48,7 @@ void tessera::test::expectForwardEqualsReference(Backend &on, int64_t dtype) {
     const AttentionReference reference(x);
     for (Layout layout : layoutsOf(c)) {
       runForward(on, x, layout);
-      compareForward(x, reference, nameOf(c, layout));
+      compareForward(x, reference, caseName(c, layout));
     }
   }
 }
@@ -91,7 +91,7 @@ void tessera::test::expectBackwardEqualsReference(Backend &on, int64_t dtype) {
     x.forward(1); // on the CPU: it is not what is tested
     for (Layout layout : layoutsOf(c)) {
       runBackward(on, x, layout);
-      compareBackward(x, reference, nameOf(c, layout));
+      compareBackward(x, reference, caseName(c, layout));
     }
   }
 }
