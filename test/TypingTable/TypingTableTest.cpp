@@ -151,7 +151,8 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
   if (op.kind == "layer_norm")
     return nn::create<nn::LayerNormOp>(builder, loc, in[0], in[1], in[2], half);
   if (op.kind == "embedding")
-    return nn::create<nn::EmbeddingOp>(builder, loc, in[0], in[1]);
+    return nn::create<nn::EmbeddingOp>(builder, loc, in[0], in[1],
+                                       IntegerAttr());
   if (op.kind == "pick")
     return nn::create<nn::PickOp>(builder, loc, in[0], in[1]);
   if (op.kind == "max")
