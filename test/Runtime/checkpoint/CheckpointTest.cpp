@@ -170,7 +170,7 @@ TEST(Checkpoint, ADirectoryMayBeOneItself) {
 }
 
 TEST(Checkpoint, RecordsAreKept) {
-  TemporaryDirectory directory;
+  TemporaryDirectory directory, later;
   Training first(1, 1), second(1, 1);
   ASSERT_EQ(tsr_session_set_record(first.session, "a", R"({"b": [1, null]})"),
             TSR_OK);
@@ -178,11 +178,11 @@ TEST(Checkpoint, RecordsAreKept) {
   ASSERT_EQ(save(first, directory.path), TSR_OK);
   ASSERT_EQ(load(second, directory.path), TSR_OK) << tsr_last_error();
   steps(second, 0, 1);
-  ASSERT_EQ(save(second, directory.path), TSR_OK);
+  ASSERT_EQ(save(second, later.path), TSR_OK) << tsr_last_error();
   tsr_checkpoint *checkpoint = nullptr;
-  ASSERT_EQ(tsr_checkpoint_open(directory.path.c_str(), &checkpoint), TSR_OK)
+  ASSERT_EQ(tsr_checkpoint_open(later.path.c_str(), &checkpoint), TSR_OK)
       << tsr_last_error();
-  EXPECT_EQ(tsr_checkpoint_path(checkpoint), stepDirectory(directory.path, 1));
+  EXPECT_EQ(tsr_checkpoint_path(checkpoint), stepDirectory(later.path, 1));
   EXPECT_EQ(json::parse(tsr_checkpoint_manifest(checkpoint))["records"],
             json::parse(R"({"a": {"b": [1, null]}})"));
   tsr_checkpoint_destroy(checkpoint);
