@@ -471,7 +471,7 @@ typedef struct tsr_generation_config {
   int64_t top_k;
   double repetition_penalty;
   int64_t max_new_tokens;
-  const char *file; /* that said it, for people; "": there is none */
+  const char *file;         /* that said it, for people; "": there is none */
   const char *not_followed; /* what else it says that chooses other tokens, for
                                people: "num_beams 4"; "": nothing */
 } tsr_generation_config;
