@@ -162,13 +162,26 @@ int64_t MegatronIndex::begin(int64_t document) const {
          tokenBytes;
 }
 
-int64_t MegatronIndex::nearest(int64_t token) const {
-  int64_t low = 0, high = last; // begin(low) <= token
-  while (high - low > 1) {
+/// The first document that does not begin before `token`: empty ones begin
+/// where the next one does.
+int64_t MegatronIndex::firstFrom(int64_t token) const {
+  int64_t low = 0, high = last; // all before `low` begin before the token
+  while (low < high) {
     int64_t middle = low + (high - low) / 2;
-    (begin(middle) <= token ? low : high) = middle;
+    if (begin(middle) < token)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  return token - begin(low) <= begin(high) - token ? low : high;
+  return low;
+}
+
+int64_t MegatronIndex::nearest(int64_t token) const {
+  int64_t after = firstFrom(token);
+  if (after == 0)
+    return 0;
+  int64_t before = begin(after - 1);
+  return token - before <= begin(after) - token ? firstFrom(before) : after;
 }
 
 /// Every sequence is of one document. A document may have none, or have

@@ -32,7 +32,7 @@ public:
   const InputFile &content() const { return file; }
   /// The first token of a document; of `documents()`: tokens().
   int64_t begin(int64_t document) const;
-  /// The document that begins nearest to a token, of two the earlier one.
+  /// The document that begins nearest to a token, of several the earliest one.
   /// documents() counts: the end of the data.
   int64_t nearest(int64_t token) const;
 
@@ -45,6 +45,7 @@ private:
   uint64_t lengthsAt() const;
   uint64_t beginsAt() const;
   uint64_t documentsAt() const;
+  int64_t firstFrom(int64_t token) const;
   void checkSequences(const InputFile &tokens);
   void checkDocuments() const;
 

@@ -235,7 +235,7 @@ TEST_F(TokenFormat, DocumentsOfMegatronMayBeEmpty) {
             (Documents{{0, 0}, {0, 3}, {3, 0}, {3, 2}, {5, 0}}));
 }
 
-/// A split takes whole documents, empty ones too.
+/// A split takes whole documents, empty ones with what follows them.
 TEST_F(TokenFormat, EmptyDocumentsMayBeHeldOut) {
   write("a.bin", inUint32());
   write("a.idx", megatronOf(4, 4, {3, 2}, {0, 0, 1, 1, 2, 2, 2}));
@@ -251,6 +251,8 @@ TEST_F(TokenFormat, EmptyDocumentsMayBeHeldOut) {
       EXPECT_GE(first, 0);
       tokens += count;
     }
+    EXPECT_EQ(tsr_data_documents(data),
+              part == std::string("training") ? 2 : 4);
     tsr_data_destroy(data);
     data = nullptr;
   }
