@@ -27,7 +27,7 @@ def config(family, layers):
         return {"model_type": "t5", "num_layers": layers, "num_decoder_layers": layers, "d_model": H, "d_ff": F,
                 "d_kv": H // HEADS, "num_heads": HEADS, "vocab_size": 4096, "feed_forward_proj": "relu"}
     if family == "bert":
-        return {**common, "type_vocab_size": 2, "hidden_act": "gelu"}
+        return {**common, "type_vocab_size": 2, "hidden_act": "gelu", "mask_token_id": 103}
     llama = {**common, "num_key_value_heads": KEYS, "hidden_act": "silu", "tie_word_embeddings": False}
     experts = {"num_local_experts": E, "num_experts_per_tok": K, "sliding_window": None}
     return {**llama, **experts} if family == "mixtral" else llama

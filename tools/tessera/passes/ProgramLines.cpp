@@ -78,6 +78,7 @@ private:
   void addArguments(func::FuncOp func);
   void addBlock(Block &block, unsigned depth);
   void addOp(Operation *op, unsigned depth);
+  void separate(Region &region, size_t firstLine);
   void addKernel(func::FuncOp kernel);
   void addLeftOut(const std::string &what, unsigned depth);
   ProgramLine &add(LineFacts facts, StringRef printed);
@@ -90,6 +91,7 @@ private:
   /// Of the program that is added.
   int64_t shownLayer = -1;
   size_t mostLines = 0; ///< Of all so far, with its own.
+  size_t regions = 0;
   std::optional<AsmState> names;
   std::optional<ConversionReasons> reasons;
   bool knowsGradients = false;
@@ -203,6 +205,7 @@ void LineCollector::addArguments(func::FuncOp func) {
 
 void LineCollector::addProgram(func::FuncOp func) {
   shownLayer = firstLayer(func);
+  regions = 0;
   names.emplace(func, printingFlags().skipRegions());
   reasons.emplace(func);
   knowsGradients = !readersOfGradients(func).empty();
@@ -240,6 +243,28 @@ void LineCollector::addBlock(Block &block, unsigned depth) {
                depth);
 }
 
+/// Makes the names of a region's values its own: MLIR numbers the values of
+/// regions that follow each other from the same number on.
+void LineCollector::separate(Region &region, size_t firstLine) {
+  llvm::StringSet<> own;
+  auto addName = [&](Value value) {
+    std::string printed;
+    llvm::raw_string_ostream out(printed);
+    value.printAsOperand(out, *names);
+    own.insert(StringRef(printed).drop_front().split('#').first);
+  };
+  region.walk<WalkOrder::PreOrder>([&](Block *block) {
+    llvm::for_each(block->getArguments(), addName);
+    for (Operation &op : *block)
+      llvm::for_each(op.getResults(), addName);
+  });
+  std::string suffix = "." + std::to_string(regions++);
+  for (ProgramLine &line : llvm::MutableArrayRef(lines).drop_front(firstLine))
+    for (std::string &name : line.names)
+      if (own.contains(name))
+        name += suffix;
+}
+
 void LineCollector::addOp(Operation *op, unsigned depth) {
   LineFacts facts = factsOf(op, depth);
   std::string printed;
@@ -255,9 +280,12 @@ void LineCollector::addOp(Operation *op, unsigned depth) {
   }
   text.consume_back("{...}");
   add(facts, (text.rtrim() + " {").str());
-  for (Region &region : op->getRegions())
+  for (Region &region : op->getRegions()) {
+    size_t firstLine = lines.size();
     for (Block &block : region)
       addBlock(block, depth + 1);
+    separate(region, firstLine);
+  }
   facts.kind = LineFacts::Kind::End;
   add(facts, "}");
 }

@@ -125,6 +125,9 @@ def NN_CountedOp : NN_Op<"counted", [NN_TypedElement]> {
 
     ```mlir
     %m = nn.counted %labels as f32 : tensor<2x8xi32> -> tensor<2x8xf32>
+    ```
+
+    ```mlir
     %n = nn.counted %ids except 3 as f32 : tensor<2x8xi32> -> tensor<2x8xf32>
     ```
   }];
