@@ -82,13 +82,13 @@ awk -F '[:,]' '/"loss"/ {
   }' steps.jsonl
 
 say "Evaluate the best checkpoint on all that was held out"
-# Another mesh reads the checkpoint as well. Batches of one sequence leave none out.
+# Another mesh reads the checkpoint as well.
 "$tessera" evaluate "$model" --mesh tp=2 --batch 1 "${data[@]}" --checkpoint runs/best --json | tee evaluation.json
 
 say "Export"
 # A checkpoint is a model of transformers already; it lacks the tokenizer.
 mkdir export
-cp runs/best/step-*/{config.json,model.safetensors} "$model"/tokenizer*.json export
+cp runs/best/{config.json,model.safetensors} "$model"/tokenizer*.json export
 ls -l export
 if "$python" "$here/plot_loss.py" steps.jsonl >loss.svg 2>/dev/null; then
   echo "loss.svg shows the losses"

@@ -1,4 +1,4 @@
-//===- GenerationConfig.h - how a model's texts end and are drawn -*- C++ -*-=//
+//===- GenerationConfig.h - how texts end and are drawn ---------*- C++ -*-===//
 // As `transformers` takes it from the files of a model: generation_config.json,
 // or config.json where there is no such file, but never both.
 //===----------------------------------------------------------------------===//

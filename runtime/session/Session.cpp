@@ -214,24 +214,19 @@ void Session::checkRange(const char *what, const int32_t *values,
            " is not in [0, ", limit, ")");
 }
 
-int64_t Session::countLabels(const Tokens &given) const {
-  std::vector<int32_t> labels(metadata().model.batch *
-                              metadata().model.labels());
-  given(0, static_cast<int64_t>(labels.size()), labels.data());
-  return std::count_if(labels.begin(), labels.end(),
-                       [](int32_t label) { return label >= 0; });
-}
-
 /// Negative labels are for models that ignore them, and one must count. Any
 /// other model's are right if they are below the vocabulary.
-void Session::checkLabels(const Tokens &given) const {
+void Session::checkLabels(const Tokens &given, LabelUse use) const {
   const Model &model = metadata().model;
+  const bool mayIgnore =
+      model.ignoresLabels() ||
+      (use == LabelUse::Evaluation && metadata().evaluationCounts());
   int64_t counted = 0, length = model.labels();
   std::vector<int32_t> labels(model.batch * length);
   given(0, model.batch * length, labels.data());
   for (int64_t i = 0; i < model.batch * length; ++i) {
     counted += labels[i] >= 0;
-    if (labels[i] < 0 && !model.ignoresLabels())
+    if (labels[i] < 0 && !mayIgnore)
       fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
            i % length, " of sequence ", i / length,
            " is negative, but the model counts all labels; compile it with "
@@ -415,14 +410,14 @@ StepInputs Session::inputsFor(const int32_t *tokens, size_t count) const {
   return inputs;
 }
 
-StepInputs Session::inputsFor(const tsr_batch &batch) const {
+StepInputs Session::inputsFor(const tsr_batch &batch, LabelUse use) const {
   checkReady();
   const Model &model = metadata().model;
   checkRange("token", batch.ids, model.vocabulary);
   StepInputs inputs = inputsOf(model, batch);
   if (model.ignoresLabels() || model.hasSegments() ||
       !areWithin(batch.labels, model.batch * model.sequence, model.vocabulary))
-    checkLabels(inputs.labels);
+    checkLabels(inputs.labels, use);
   int64_t types = model.tokenTypes;
   if (batch.token_types && types == 0)
     fail(TSR_INVALID_ARGUMENT,
@@ -437,7 +432,7 @@ tsr_step_result Session::step(const int32_t *tokens, size_t count) {
 }
 
 tsr_step_result Session::step(const tsr_batch &batch) {
-  return stepOn(inputsFor(batch));
+  return stepOn(inputsFor(batch, LabelUse::Step));
 }
 
 //===----------------------------------------------------------------------===//
@@ -495,14 +490,14 @@ tsr_evaluation Session::evaluate(const int32_t *tokens, size_t count,
                                           static_cast<uint64_t>(model.batch));
   const StepInputs inputs = evaluationInputsOf(model, tokens, sequences, first);
   if (!metadata().evaluationCounts())
-    checkLabels(inputs.labels);
-  if (metadata().hasEvaluation() && countLabels(inputs.labels) == 0)
+    checkLabels(inputs.labels, LabelUse::Evaluation);
+  if (metadata().hasEvaluation() && !anyCounts(model, inputs.labels))
     return {};
   return evaluateOn(inputs);
 }
 
 tsr_evaluation Session::evaluate(const tsr_batch &batch) {
-  return evaluateOn(inputsFor(batch));
+  return evaluateOn(inputsFor(batch, LabelUse::Evaluation));
 }
 
 //===----------------------------------------------------------------------===//

@@ -196,13 +196,14 @@ private:
   void checkTokens(const int32_t *tokens, size_t count) const;
   void checkReady() const;
   void checkRange(const char *what, const int32_t *values, int64_t limit) const;
-  void checkLabels(const Tokens &given) const;
-  int64_t countLabels(const Tokens &given) const;
+  /// What the labels of a batch are for, and so whether some may be ignored.
+  enum class LabelUse { Step, Evaluation };
+  void checkLabels(const Tokens &given, LabelUse use) const;
   /// Sequences in `count` tokens; TSR_UNSUPPORTED: the program needs a batch.
   int64_t evaluatedSequences(size_t count) const;
   /// Checked inputs of the next batch of a stream, or of the caller's.
   StepInputs inputsFor(const int32_t *tokens, size_t count) const;
-  StepInputs inputsFor(const tsr_batch &batch) const;
+  StepInputs inputsFor(const tsr_batch &batch, LabelUse use) const;
   tsr_step_result stepOn(const StepInputs &inputs);
   tsr_evaluation evaluateOn(const StepInputs &inputs);
   void fillInputs(Rank &rank, const StepInputs &inputs) const;

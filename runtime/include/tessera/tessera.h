@@ -195,8 +195,9 @@ typedef struct tsr_schedule {
 typedef struct tsr_batch {
   size_t size; /* sizeof(tsr_batch) */
   const int32_t *ids;
-  const int32_t *labels;      /* negative ones (-100) do not count; a causal
-                                 model must be compiled with --ignore-labels */
+  const int32_t *labels; /* negative ones (-100) do not count; for a step of
+                            a causal model it must be compiled with
+                            --ignore-labels */
   const int32_t *token_types; /* NULL: all 0; for models that have them */
   /* Of models compiled with --document-mask or --padding-mask: attention sees
    * from a position only those of the same segment, and -1 is padding, which

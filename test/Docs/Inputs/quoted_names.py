@@ -12,10 +12,10 @@ source = sys.argv[1]
 ROOMS = ["lib", "include", "tools", "runtime", "test", "bench", "examples", "cmake"]
 EXTENSIONS = r"\.(h|hpp|c|cpp|cu|cuh|td|py|sh|test|mlir|json|txt|md|svg|map)"
 # Folders that a user's commands make, and names of other projects' programs and files.
-MADE = ("build/", "build-embed/", "build-serve/", "ir/", "runs/", "DIR/", "/tmp/", "ui.perfetto.dev")
+MADE = ("build/", "build-embed/", "build-serve/", "ir/", "runs/", "DIR/", "1_Pooling/", "/tmp/", "ui.perfetto.dev")
 FOREIGN_FILES = {"config.json", "vocab.json", "vocab.txt", "merges.txt", "generation_config.json", "one_rule.py", "ir", "torchrun", "cublasLt.h", "kernels.ptx",
                  "schedule.svg", "step.json", "a.txt", "b.txt", "text.txt", "input.txt", "cudnn_graph.h",
-                 "tokenizer.json",
+                 "tokenizer.json", "modules.json", "sentence_bert_config.json",
                  "special_tokens_map.json"}
 
 
