@@ -11,6 +11,7 @@
 #include "tessera/Dialect/NN/Functions.h"
 #include "test/TypingTable/Rows.h"
 #include "llvm/ADT/StringExtras.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -189,8 +190,13 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
 /// The op on new arguments; for `map`, one op per function.
 std::vector<Operation *> TypingTableTest::build(const SharedOp &op) {
   Block &block = newFunction();
-  for (auto [k, letters] : llvm::enumerate(dist::Signature::parse(op.spec).ins))
-    block.addArgument(typeOf(letters, isIndex(op, k)), loc);
+  for (auto [k, letters] :
+       llvm::enumerate(dist::Signature::parse(op.spec).ins)) {
+    std::string sized = letters;
+    if (op.kind == "attention") // values are as long as keys
+      std::replace(sized.begin(), sized.end(), 'c', 'd');
+    block.addArgument(typeOf(sized, isIndex(op, k)), loc);
+  }
   if (op.kind != "map")
     return {buildOne(op, block.getArguments())};
   std::vector<Operation *> ops;
