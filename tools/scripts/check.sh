@@ -53,17 +53,19 @@ rm -f build/test/results/*.xml
 ctest --test-dir build --no-tests=error -j "$(($(nproc) + 1))" --output-junit "$results/ctest.xml" \
   >"$results/ctest.log" 2>&1 || code=1
 [ -s "$results/ctest.xml" ] || tail -n 40 "$results/ctest.log"
-# Every path of the CPU below the best, which the tests above took.
+# The paths of the CPU below the best, which the tests above took. The slowest numerics wait for --full.
 paths=()
 while IFS= read -r path; do
   if TESSERA_CPU=$path build/bin/tessera compile test/Tools/Inputs/tiny -o "$results/path.tsr" >/dev/null 2>&1; then
     paths+=("$path")
   fi
 done < <(sed -n 's/^TSR_CPU_PATH([^"]*"\([^"]*\)".*/\1/p' runtime/include/tessera/abi_cpu.def)
+numerics='MixedPrecision|FineTuning|Grid'
+[ -z "$full" ] || numerics+='|Reference|Generation'
 for path in "${paths[@]:0:${#paths[@]}-1}"; do
   echo "check: testing numerics on $path"
   TESSERA_CPU=$path ctest --test-dir build --no-tests=error -j "$(($(nproc) + 1))" --output-on-failure \
-    -R '^(cpu-kernels|Numerics\.(MixedPrecision|Grid|Reference|Generation|FineTuning)Test)$' >"$results/path.log" 2>&1 || {
+    -R "^(cpu-kernels|Numerics\.($numerics)Test)\$" >"$results/path.log" 2>&1 || {
     tail -n 60 "$results/path.log"
     code=1
   }
