@@ -122,8 +122,13 @@ Value BertBuilder::logits(Value x) {
                    {},
                    normal(config.initializerRange),
                    true});
-  Value c =
-      parameter({"cls.predictions.bias", "v", {v}, {}, constant("zeros")});
+  // Files hold the bias beside the weight, unless that is the embedding.
+  Value c = parameter(
+      {config.tied ? "cls.predictions.bias" : "cls.predictions.decoder.bias",
+       "v",
+       {v},
+       {},
+       constant("zeros")});
   return add("bsv,v->bsv", {einsum("bsh,vh->bsv", {x, w}), c});
 }
 

@@ -142,6 +142,10 @@ static LogicalResult readOptions(const ConfigFile &file, LlamaConfig &config) {
       failed(file.read("mlp_bias", config.mlpBias)) ||
       failed(file.read("tie_word_embeddings", config.tied)))
     return failure();
+  if (activation == "swish") { // another name of it
+    activation = "silu";
+    file.note("hidden_act", llvm::json::Value(activation));
+  }
   if (activation != "silu")
     return file.error("hidden_act")
            << "unknown activation '" << activation << "'; use silu";
@@ -240,11 +244,9 @@ static LogicalResult checkWindowKeys(const ConfigFile &file, int64_t window) {
   if (failed(file.read("use_sliding_window", asks)) ||
       failed(file.read("max_window_layers", first, {0, kMaximalLayers})))
     return failure();
-  if (asks != (window != 0))
+  if (!asks && window != 0)
     return file.error("use_sliding_window")
-           << "'use_sliding_window' = " << (asks ? "true" : "false")
-           << ", but the window is "
-           << (window ? std::to_string(window) : "none")
+           << "'use_sliding_window' = false, but the window is " << window
            << "; transformers reads 'sliding_window' alone, which is null for "
               "none";
   if (window != 0 && first != 0)

@@ -67,6 +67,13 @@ int64_t startInData(const Session &session, const Manifest &manifest,
   const Model &model = session.metadata().model;
   const int64_t target = model.decoder ? model.decoder->target : 0;
   const std::optional<DataPosition> &before = manifest.position;
+  if (!before && manifest.nextDataStep > 0)
+    notes.push_back(concat("'", checkpoint,
+                           "' does not say what it has read, "
+                           "as older ones do not: ",
+                           manifest.nextDataStep,
+                           " steps are taken for as many batches of ",
+                           model.batch, " sequences"));
   if (!before ||
       (before->sequence == model.sequence && before->target == target))
     return sequencesRead(model, manifest, checkpoint);

@@ -94,6 +94,12 @@ bool isHead(const std::string &name) {
                      [&](const char *head) { return startsWith(name, head); });
 }
 
+bool isStoredForAnother(const std::string &name, const std::string &other) {
+  return std::any_of(std::begin(ties), std::end(ties), [&](const auto &tie) {
+    return name == tie[0] && other == tie[1];
+  });
+}
+
 std::vector<std::string> tiedNames(const std::string &name) {
   std::vector<std::string> names;
   for (const auto &[left, right] : ties) {

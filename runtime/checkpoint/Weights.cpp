@@ -208,8 +208,13 @@ bool WeightMatching::isTied(const NamedTensor &left,
     if (wanted.count(other) == 0)
       continue;
     const NamedTensor *right = source(other);
-    if (right && right->tensor != left.tensor)
-      checkTied(left, *right);
+    if (!right || right->tensor == left.tensor)
+      return true;
+    // A model that has the copy does not tie it: what it is of is not read.
+    if (!isStoredForAnother(plain, other))
+      return left.tensor->shape == right->tensor->shape &&
+             firstDifference(*left.tensor, *right->tensor) < 0;
+    checkTied(left, *right);
     return true;
   }
   return false;

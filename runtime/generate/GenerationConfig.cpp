@@ -142,6 +142,7 @@ static std::string unfollowedOf(const nlohmann::json &config) {
                                     {"sequence_bias", {}},
                                     {"min_length", {0}},
                                     {"min_new_tokens", {0}},
+                                    {"max_length", {20}}, // the default
                                     {"stop_strings", {}},
                                     {"forced_bos_token_id", {}},
                                     {"forced_eos_token_id", {}},
@@ -188,8 +189,13 @@ GenerationConfig readGenerationConfig(const Metadata &metadata,
   found.ends = endsOf(config, metadata.model.vocabulary);
   readSampling(config, found);
   found.notFollowed = unfollowedOf(tree.root);
+  const bool drawsFromAll = found.samples.value_or(false) && !found.topK;
   for (const std::string &more :
        {startOf(config, metadata),
+        std::string(drawsFromAll
+                        ? "top_k 50, which transformers takes where the file "
+                          "gives none"
+                        : ""),
         std::string(own && model && !config.has("eos_token_id") &&
                             JsonView(parse(*model).root, model->source)
                                 .has("eos_token_id")

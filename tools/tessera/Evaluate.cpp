@@ -198,6 +198,10 @@ int tessera::runEvaluate(const DriverOptions &given) {
   DriverOptions options = given;
   if (!options.launch.isAlone())
     setErrorRank(options.launch.rank);
+  if (options.weights.empty() && options.checkpoint.empty() &&
+      weightsBeside(options).empty())
+    return printError("nothing says which parameters are to be evaluated; give "
+                      "--checkpoint or --load-weights");
   if (std::string problem = limitRanks(options); !problem.empty())
     return printError(problem);
   if (std::string problem = checkRunFiles(options); !problem.empty())

@@ -21,7 +21,7 @@ REFUSED = {
         "layer_types": ["full_attention", "sliding_attention"], "num_local_experts": 8, "position_embedding_type": "alibi",
         "attn_temperature_tuning": 4, "mamba_d_state": 16, "scale_attn_by_inverse_layer_idx": True},
     "mistral": {"use_sliding_window": False, "max_window_layers": 1, "q_norm": True},
-    "mixtral": {"use_sliding_window": True, "norm_topk_prob": False, "n_routed_experts": 4},
+    "mixtral": {"norm_topk_prob": False, "n_routed_experts": 4},
     "qwen2": {"qk_layernorm": True, "rope_ratio": 2.0},
     "bert": {**ANY, "is_causal": True, "alibi_starting_size": 64, "is_decoder": True, "rotary_emb_fraction": 1.5},
     "t5": {"tie_encoder_decoder": True, "is_decoder": True, "position_embedding_type": "rotary"},
@@ -37,9 +37,9 @@ NOTHING = {
 OWN = {
     "gpt2": {"is_causal": True, "position_embedding_type": "absolute"}, "t5": {"position_embedding_type": "relative"},
     "bert": {"is_causal": False, "position_embedding_type": "absolute", "pooler_type": "first_token_transform"},
-    "llama": {"is_causal": True, "partial_rotary_factor": 1.0, "sliding_window": None, "layer_types": ["full_attention"] * 2},
+    "llama": {"is_causal": True, "hidden_act": "swish", "partial_rotary_factor": 1.0, "sliding_window": None, "layer_types": ["full_attention"] * 2},
     "mistral": {"use_sliding_window": True, "max_window_layers": 0}, "qwen2": {"use_bidirectional_attention": False},
-    "mixtral": {"use_sliding_window": False, "max_window_layers": 28},
+    "mixtral": {"use_sliding_window": True, "max_window_layers": 28},
 }
 # Names that transformers gives the same keys.
 ALIASES = {"gpt2": {"n_embd": "hidden_size", "n_head": "num_attention_heads"}, "t5": {"d_kv": "head_dim", "num_layers": "num_hidden_layers"}}

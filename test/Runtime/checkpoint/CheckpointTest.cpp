@@ -120,6 +120,9 @@ TEST(Checkpoint, AnOlderOneCountsSteps) {
   EXPECT_EQ(loaded.state(), saved.state());
   EXPECT_EQ(tsr_session_sequences(loaded.session),
             3 * tsr_artifact_batch(loaded.artifact));
+  EXPECT_NE(std::string(tsr_session_notes(loaded.session))
+                .find("3 steps are taken for as many batches of "),
+            std::string::npos);
 }
 
 TEST(Checkpoint, AnotherModelIsRefused) {

@@ -106,6 +106,10 @@ TEST(GenerationConfig, SamplingIsRead) {
 }
 
 TEST(GenerationConfig, WhatIsNotFollowedIsNamed) {
+  EXPECT_EQ(read({{kGeneration, R"({"do_sample": true, "max_length": 9})"}})
+                .notFollowed,
+            "max_length 9, top_k 50, which transformers takes where the file "
+            "gives none");
   EXPECT_EQ(read({{kGeneration, R"({"num_beams": 4, "length_penalty": 0.6,
                                     "suppress_tokens": [1, 2]})"}})
                 .notFollowed,

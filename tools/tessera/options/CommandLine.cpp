@@ -559,10 +559,6 @@ void CommandLine::checkMeasured() {
 void CommandLine::checkEvaluation() {
   if (options.command == Command::Evaluate)
     checkMeasured();
-  if (options.command == Command::Evaluate && options.weights.empty() &&
-      options.checkpoint.empty())
-    refuse("nothing says which parameters are to be evaluated; give "
-           "--checkpoint or --load-weights");
   if (options.command == Command::Evaluate && !options.dataWeights.empty())
     refuse("evaluate measures every sequence once, so files have no weights; "
            "leave them out");

@@ -80,11 +80,12 @@ bool Evaluations::run(Progress &progress, StepLog &log, Stopping &stopping) {
                 last.text().c_str());
   if (!log.write(last, step, progress.elapsed()))
     stopping.fail(); // the first process alone writes it
+  const LossPoint before = best;
   bool isBest = isBetter(last.loss, best);
   if (isBest)
     best = measured.back();
   compare();
-  if (!keepState() || (isBest && options.keepsBest && !keepBest()))
+  if (!keepState() || (isBest && options.keepsBest && !keepBest(before)))
     return false;
   progress.leaveOutSince(begin);
   return true;
@@ -103,13 +104,22 @@ void Evaluations::compare() {
     reference = point;
 }
 
-/// A checkpoint of its own, so that --keep removes only others.
-bool Evaluations::keepBest() {
+/// A checkpoint of its own, so that --keep removes only others. One that cannot
+/// be written is not the best, and the next that is better is tried.
+bool Evaluations::keepBest(const LossPoint &before) {
   enterStage(RunStage::Saving);
   tsr_status status = tsr_session_save_as(session, bestDirectory().c_str());
   enterStage(RunStage::Stepping);
-  return status == TSR_OK ||
-         !printError(std::string("--keep-best: ") + tsr_last_error());
+  if (status == TSR_OK)
+    return true;
+  std::string what = std::string("--keep-best: ") + tsr_last_error();
+  if (status != TSR_IO)
+    return !printError(what);
+  if (isFirst())
+    printError(what + "; the run goes on, and keeps the next one that is "
+                      "better");
+  best = before;
+  return keepState();
 }
 
 static json::Value pointJson(const LossPoint &point) {

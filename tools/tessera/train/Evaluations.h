@@ -44,7 +44,7 @@ private:
   bool isFirst() const { return options.launch.rank == 0; }
   bool isWanted() const { return options.hasEvaluationData(); }
   std::string bestDirectory() const { return options.checkpointDir + "/best"; }
-  bool keepBest();
+  bool keepBest(const LossPoint &before);
   void readBest();
   LossPoint olderBest() const;
   void readState();
