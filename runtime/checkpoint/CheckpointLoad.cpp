@@ -5,6 +5,7 @@
 #include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/SameModel.h"
 #include "runtime/checkpoint/TensorFiles.h"
+#include "runtime/checkpoint/WeightNames.h"
 #include "runtime/support/DType.h"
 
 #include <set>
@@ -94,6 +95,8 @@ const FileTensor *matchStatePart(const TensorInfo &tensor,
                                  const std::vector<int64_t> &shape,
                                  const TensorFiles &files) {
   const FileTensor *source = files.find(name);
+  if (!source)
+    source = files.find(nameBefore(name));
   if (!source)
     fail(TSR_MISMATCH, "'", files.path(), "' has no tensor '", name,
          "'; the checkpoint is of another model, optimizer or --freeze");

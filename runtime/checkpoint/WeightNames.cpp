@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/WeightNames.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace tessera {
@@ -50,6 +51,10 @@ static constexpr const char *ties[][2] = {
     {"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"},
     {"cls.predictions.decoder.bias", "cls.predictions.bias"}};
 
+/// Parameters that Tessera has renamed, and their names before.
+static constexpr const char *renamed[][2] = {
+    {"cls.predictions.decoder.bias", "cls.predictions.bias"}};
+
 static bool startsWith(const std::string &text, const std::string &start) {
   return text.compare(0, start.size(), start) == 0;
 }
@@ -92,6 +97,13 @@ bool isBuffer(const std::string &name) {
 bool isHead(const std::string &name) {
   return std::any_of(std::begin(heads), std::end(heads),
                      [&](const char *head) { return startsWith(name, head); });
+}
+
+std::string nameBefore(const std::string &name) {
+  for (const auto &[now, before] : renamed)
+    if (startsWith(name, now))
+      return before + name.substr(std::strlen(now));
+  return name;
 }
 
 bool isStoredForAnother(const std::string &name, const std::string &other) {

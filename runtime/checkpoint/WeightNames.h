@@ -19,6 +19,10 @@ std::string plainName(const std::string &name);
 /// With each number between dots as a `*`: layers of a model look alike.
 std::string namePattern(const std::string &name);
 
+/// Returns the name that older checkpoints give a state tensor: a parameter, or
+/// a moment of one.
+std::string nameBefore(const std::string &name);
+
 // What follows takes plain names.
 
 /// Whether it is no weight: a mask or a table that a file need not hold.

@@ -125,6 +125,25 @@ TEST(Checkpoint, AnOlderOneCountsSteps) {
             std::string::npos);
 }
 
+TEST(Checkpoint, AnOlderOneHasNamesOfBefore) {
+  TemporaryDirectory directory;
+  auto named = [](const char *name) -> Change {
+    return [=](json &metadata) {
+      for (json &tensor : metadata["tensors"])
+        if (tensor["name"] == "transformer.bias")
+          tensor["name"] = name;
+    };
+  };
+  const char *before = "cls.predictions.bias",
+             *now = "cls.predictions.decoder.bias";
+  Training saved(1, 1, {}, named(before)), loaded(1, 1, {}, named(now));
+  steps(saved, 0, 2);
+  ASSERT_EQ(save(saved, directory.path), TSR_OK) << tsr_last_error();
+  ASSERT_EQ(load(loaded, directory.path), TSR_OK) << tsr_last_error();
+  for (const char *role : {"parameter", "moment1", "moment2"})
+    EXPECT_EQ(loaded.read(role, now, 1), saved.read(role, before, 1)) << role;
+}
+
 TEST(Checkpoint, AnotherModelIsRefused) {
   TemporaryDirectory directory;
   auto model = [](int heads, double dropout) -> Change {
