@@ -54,8 +54,8 @@ public:
   uint64_t hash() const { return llvm::xxh3_64bits(text); }
 
 private:
-  /// Up to the logits, or all of a loss that picks none: what is made of them
-  /// depends on which labels count.
+  /// Returns the ops up to the logits, or all of a loss without nn.pick. The
+  /// ops behind the logits depend on which labels count.
   SmallVector<Operation *> modelOps() {
     Block &body = function.getBody().front();
     auto picks = body.getOps<nn::PickOp>();
@@ -75,10 +75,10 @@ private:
   void add(const Twine &part) { text += part.str() + "\n"; }
   void addArgument(BlockArgument argument) {
     numbers[argument] = static_cast<int64_t>(numbers.size());
-    for (StringRef name :
-         {StringRef(nn::NNDialect::kParamAttr), StringRef("nn.file_shape"),
-          StringRef(nn::NNDialect::kDataAttr),
-          StringRef(nn::NNDialect::kTableAttr)})
+    for (StringRef name : {StringRef(nn::NNDialect::kParamAttr),
+                           StringRef(nn::NNDialect::kFileShapeAttr),
+                           StringRef(nn::NNDialect::kDataAttr),
+                           StringRef(nn::NNDialect::kTableAttr)})
       if (Attribute value = attributeOf(argument, name))
         add(name + llvm::formatv("={0}", value).str());
     // Tables are numbers of the model; parameters only begin as theirs say.
@@ -90,7 +90,7 @@ private:
     return function.getArgAttr(argument.getArgNumber(), name);
   }
   void addOp(Operation *op) {
-    // What training drops is no part of what is computed.
+    // Dropout is a part of training and not of what the model computes.
     if (isa<nn::DropoutOp>(op)) {
       numbers[op->getResult(0)] = numbers[op->getOperand(0)];
       return;

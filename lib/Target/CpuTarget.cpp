@@ -36,10 +36,20 @@ static const CpuPath *findPath(StringRef name) {
   return found == std::end(kPaths) ? nullptr : found;
 }
 
+/// Lists the paths, with `last` before the last one.
+static std::string pathNames(StringRef last) {
+  std::string names;
+  for (const CpuPath &path : kPaths) {
+    if (!names.empty())
+      names += &path == std::end(kPaths) - 1 ? last : ", ";
+    names += path.name;
+  }
+  return names;
+}
+
 static constexpr const char *kKnownCpus =
     "native, x86-64-v2, x86-64-v3, x86-64-v4, haswell, skylake-avx512, "
-    "icelake-server, sapphirerapids, znver2, znver3, znver4, znver5, or of the "
-    "paths baseline, avx2, avx512, avx512-bf16, amx";
+    "icelake-server, sapphirerapids, znver2, znver3, znver4, znver5";
 
 /// Once: LLVM's list of targets is not guarded, and two programs may be
 /// compiled at the same time.
@@ -91,9 +101,8 @@ FailureOr<CpuTarget> CpuTarget::get(StringRef name, EmitError emitError) {
     if (*path->features)
       result.features = "+" + std::string(path->features);
   } else if (chosen != name) {
-    emitError() << "TESSERA_CPU is '" << chosen
-                << "', which is no path; use baseline, avx2, avx512, "
-                   "avx512-bf16 or amx, or unset it";
+    emitError() << "TESSERA_CPU is '" << chosen << "', which is no path; use "
+                << pathNames(" or ") << ", or unset it";
     return failure();
   } else if (name == "native") {
     result.cpu = llvm::sys::getHostCPUName().str();
@@ -103,7 +112,8 @@ FailureOr<CpuTarget> CpuTarget::get(StringRef name, EmitError emitError) {
   std::unique_ptr<llvm::MCSubtargetInfo> generic(
       target->createMCSubtargetInfo(triple, "", ""));
   if (!generic->isCPUStringValid(result.cpu)) {
-    emitError() << "unknown cpu '" << name << "'; use one of " << kKnownCpus;
+    emitError() << "unknown cpu '" << name << "'; use one of " << kKnownCpus
+                << ", or of the paths " << pathNames(", ");
     return failure();
   }
   std::unique_ptr<llvm::MCSubtargetInfo> info(

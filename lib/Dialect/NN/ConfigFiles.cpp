@@ -9,12 +9,14 @@
 using namespace mlir;
 using namespace tessera;
 
+/// Returns the value of a text; none if the text is not JSON.
+static std::optional<llvm::json::Value> valueOf(StringRef text) {
+  return llvm::expectedToOptional(parseJson(text));
+}
+
 static bool isObject(StringRef text) {
-  llvm::Expected<llvm::json::Value> value = parseJson(text);
-  if (value)
-    return value->getAsObject() != nullptr;
-  llvm::consumeError(value.takeError());
-  return false;
+  std::optional<llvm::json::Value> value = valueOf(text);
+  return value && value->getAsObject();
 }
 
 LogicalResult nn::verifyConfigFiles(Operation *op, Attribute files) {
@@ -40,14 +42,6 @@ LogicalResult nn::verifyConfigFiles(Operation *op, Attribute files) {
   return success();
 }
 
-static bool isJson(StringRef text) {
-  llvm::Expected<llvm::json::Value> value = parseJson(text);
-  if (value)
-    return true;
-  llvm::consumeError(value.takeError());
-  return false;
-}
-
 LogicalResult nn::verifyKeys(Operation *op, NamedAttribute keys) {
   auto named = dyn_cast<DictionaryAttr>(keys.getValue());
   if (!named)
@@ -55,7 +49,7 @@ LogicalResult nn::verifyKeys(Operation *op, NamedAttribute keys) {
                            << "' must be a dictionary of keys and values";
   for (NamedAttribute key : named) {
     auto text = dyn_cast<StringAttr>(key.getValue());
-    if (!text || !isJson(text.getValue()))
+    if (!text || !valueOf(text.getValue()))
       return op->emitError() << "'" << key.getName().getValue() << "' of '"
                              << keys.getName().getValue()
                              << "' is not the text of a JSON value; import the "
