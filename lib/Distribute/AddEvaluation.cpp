@@ -88,9 +88,9 @@ Value EvaluationBuilder::emit(Args &&...args) {
   return op.getOutput();
 }
 
-/// mean(t) -> sum(t counted(labels)) / sum(counted(labels)): a model that
-/// counts all labels measures a batch in which some sequences are none of the
-/// data's.
+/// mean(t) -> sum(t counted(labels)) / sum(counted(labels)). The last batch of
+/// the data may be filled up with sequences whose labels are negative, and a
+/// model that counts all labels would measure these too.
 void EvaluationBuilder::countLabels(CrossEntropy &loss) {
   nn::EinsumOp mean = loss.mean;
   if (loss.counted || mean.getInputs().size() != 1 || mean.getSpec() != "bs->")

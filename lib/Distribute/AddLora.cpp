@@ -148,7 +148,8 @@ struct AddLoraPass : tessera::impl::AddLoraPassBase<AddLoraPass> {
   SmallVector<std::string> targetNames(ArrayRef<Linear> layers);
 
   func::FuncOp func;
-  /// Of values of the residual stream, for adapted layers.
+  /// Holds the branch of each value of the residual stream that adapted layers
+  /// read.
   DenseMap<Value, Value> branches;
   int64_t nextParameterStream = 0, nextDropoutStream = 1;
 };

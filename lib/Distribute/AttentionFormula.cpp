@@ -55,7 +55,8 @@ int64_t AttentionFormulas::scoresOf(nn::AttentionOp op) {
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// Segments are numbers from -1 on; -1 is seen by none.
+/// Returns `seen`, but 0 where query and key are in different segments.
+/// Segments are numbers from -1 on, and nothing sees -1.
 Value AttentionFormulas::sameSegment(nn::AttentionOp op, const Shape &shape,
                                      Value seen) {
   const std::string &r = shape.rows, &c = shape.columns, all = r + c;
@@ -86,7 +87,7 @@ Value AttentionFormulas::sameSegment(nn::AttentionOp op, const Shape &shape,
                    {seen, spread(isToken(keys), c, shape.columnSizes)});
 }
 
-/// 1 where a query sees a key.
+/// Returns 1 where a query sees a key, and 0 elsewhere.
 Value AttentionFormulas::visible(nn::AttentionOp op, const Shape &shape) {
   std::vector<int64_t> key(shape.rowSizes.begin(), shape.rowSizes.end());
   key.insert(key.end(), shape.columnSizes.begin(), shape.columnSizes.end());
@@ -118,8 +119,9 @@ Value AttentionFormulas::visible(nn::AttentionOp op, const Shape &shape) {
 // Relative positions (Raffel et al. 2020)
 //===----------------------------------------------------------------------===//
 
-/// The distances at which the next bucket of one direction begins, from the
-/// first bucket on. In f32, as the published models were trained.
+/// Returns the distances at which the next bucket of one direction begins, from
+/// the first bucket on. It computes in f32, as the published models were
+/// trained.
 static SmallVector<int64_t> bucketStarts(int64_t buckets, int64_t farthest,
                                          int64_t largest) {
   const int64_t exact = buckets / 2;
@@ -138,7 +140,7 @@ static SmallVector<int64_t> bucketStarts(int64_t buckets, int64_t farthest,
   return starts;
 }
 
-/// The bucket of every query position z and key "ct".
+/// Returns the bucket of every query position z and key "ct".
 Value AttentionFormulas::bucketsOf(nn::AttentionOp op, const Shape &shape) {
   const int64_t sides = op.getCausal() ? 1 : 2;
   const int64_t ofSide = sizeAt(op.getBiasTable(), 0) / sides;
@@ -161,13 +163,15 @@ Value AttentionFormulas::bucketsOf(nn::AttentionOp op, const Shape &shape) {
   return bucket;
 }
 
-/// The table's row of the bucket and column of the key's head.
+/// Returns the element of the table in the row of the bucket and the column of
+/// the key's head.
 Value AttentionFormulas::biases(nn::AttentionOp op, const Shape &shape) {
   const std::string &r = shape.rows;
   Value table = op.getBiasTable();
   Value isBucket = f.isZero(f.difference("zct", bucketsOf(op, shape), "e",
                                          f.count(sizeAt(table, 0))));
-  // Muon's matrices are what products alone read: the table is none.
+  // Muon takes a parameter that only products read for a matrix. The sum keeps
+  // it from taking the table for one.
   Value read = f.sum("em->em", table);
   Value ofPosition = f.product("zcte,em->zctm", {isBucket, read});
   Value positions = f.indices(r, shape.rowSizes, shape.rowWeights(0, 1, 0));
@@ -180,8 +184,9 @@ Value AttentionFormulas::biases(nn::AttentionOp op, const Shape &shape) {
 // Dropout
 //===----------------------------------------------------------------------===//
 
-/// What dropout makes of a 1 in the place of each score: drawn in the order of
-/// [batch, heads, queries, keys], then brought into that of the scores.
+/// Returns what dropout makes of a 1 in the place of each score. Numbers are
+/// drawn in the order of [batch, heads, queries, keys], then brought into that
+/// of the scores.
 Value AttentionFormulas::kept(nn::AttentionOp op, const Shape &shape) {
   const std::string &r = shape.rows, &c = shape.columns;
   const std::string drawn = shape.isGrouped ? "xywz" : "xyz";

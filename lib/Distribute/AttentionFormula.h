@@ -1,6 +1,6 @@
 //===- AttentionFormula.h - attention of products, sums, maps ---*- C++ -*-===//
-// All heads of all sequences at once: scores of every query and every key of
-// the batch, of which a mask leaves those of one sequence and one head.
+// It computes the scores of every query and every key of the batch at once. A
+// mask leaves those of one sequence and one head.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_DISTRIBUTE_ATTENTIONFORMULA_H
@@ -14,9 +14,9 @@ class AttentionFormulas {
 public:
   explicit AttentionFormulas(Formulas &formulas) : f(formulas) {}
 
-  /// Elements of the scores of an attention.
+  /// Returns the number of scores of an attention.
   static int64_t scoresOf(nn::AttentionOp op);
-  /// The op's output, from its operands.
+  /// Computes the op's output from its operands.
   mlir::Value build(nn::AttentionOp op);
 
 private:
@@ -31,7 +31,7 @@ private:
   mlir::Value kept(nn::AttentionOp op, const Shape &shape);
 
   Formulas &f;
-  /// What queries see, by all that decides it.
+  /// Holds the masks built so far, by all that decides what queries see.
   std::map<std::vector<int64_t>, mlir::Value> masks;
 };
 

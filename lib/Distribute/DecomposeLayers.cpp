@@ -1,6 +1,6 @@
 //===- DecomposeLayers.cpp - attention, norms, rotations as formulas ------===//
-// A judge of kernels: what it makes is differentiated op by op, so neither the
-// forward nor the backward kernels of what it replaces run.
+// verify tests kernels with this pass: its formulas are differentiated op by
+// op, so neither the forward nor the backward kernels of the replaced ops run.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Distribute/AttentionFormula.h"
@@ -103,8 +103,8 @@ Value Decomposition::formula(nn::RMSNormOp op) {
 // Rotations
 //===----------------------------------------------------------------------===//
 
-/// Angles [sequence, d / 2] or [batch, sequence, d / 2] as a tensor like the
-/// heads: both halves of a head turn by the same ones.
+/// Spreads angles [sequence, d / 2] or [batch, sequence, d / 2] to the shape of
+/// the heads. Both halves of a head turn by the same angles.
 Value Decomposition::ofRows(nn::RopeOp op, Value angles) {
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op.getInput().getType()).getShape();
@@ -192,7 +192,8 @@ Value Decomposition::formulaOf(Operation *op) {
       .Default([](Operation *) { return Value(); });
 }
 
-/// What the op was to plans, and what verify calls its results, its formula is.
+/// The formula takes over the attributes of the op, which plans read, and the
+/// name that verify gives its result.
 void Decomposition::replace(Operation *op, Value value) {
   Operation *made =
       f.cast(value, getElementTypeOrSelf(op->getResult(0))).getDefiningOp();

@@ -86,7 +86,7 @@ Value Formulas::table(int64_t size) {
   return func.getArgument(index);
 }
 
-/// Built at the start of the program: ops of several layers read it.
+/// The op stands at the start of the program, because several layers read it.
 Value Formulas::count(int64_t size) {
   Value &known = counts[{size, element.getAsOpaquePointer()}];
   if (known)

@@ -1,7 +1,7 @@
 //===- Formulas.h - what ops compute, of simpler ops ------------*- C++ -*-===//
-// Builds products, sums and maps, which the kernels of ops under test share
-// nothing with. Positions, heads and masks are numbers that are compared: no op
-// counts them.
+// It builds products, sums and maps, which share nothing with the kernels of
+// the ops under test. Positions and heads are numbers of tables, and comparing
+// these makes the masks.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_DISTRIBUTE_FORMULAS_H
@@ -23,7 +23,7 @@ public:
 
   mlir::Value product(const llvm::Twine &spec, mlir::ValueRange inputs,
                       double scale = 1);
-  /// Coefficients: all 1 if there are none.
+  /// All coefficients are 1 if none are given.
   mlir::Value sum(const llvm::Twine &spec, mlir::ValueRange inputs,
                   llvm::ArrayRef<double> coefs = {});
   mlir::Value map(nn::Function function, mlir::Value input);
@@ -43,8 +43,8 @@ public:
   /// x[rows] - y[columns] as a tensor [rows.., columns..].
   mlir::Value difference(llvm::StringRef rows, mlir::Value x,
                          llvm::StringRef columns, mlir::Value y);
-  /// Of whole numbers: 1 where x is 0, at least `least`, below `bound`, and 0
-  /// elsewhere.
+  /// Compare whole numbers: the result is 1 where x is 0, at least `least` or
+  /// below `bound`, and 0 elsewhere.
   mlir::Value isZero(mlir::Value x);
   mlir::Value isAtLeast(mlir::Value x, double least);
   mlir::Value isBelow(mlir::Value x, double bound);
@@ -67,7 +67,6 @@ private:
   std::map<std::pair<int64_t, const void *>, mlir::Value> counts;
 };
 
-/// The letters of a tensor are those of `letters`, in order.
 inline int64_t sizeAt(mlir::Value value, unsigned dim) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getDimSize(dim);
 }

@@ -144,8 +144,9 @@ private:
 
 } // namespace
 
-/// How large rounding makes the gradient of one matrix, as a share of that of
-/// all: a few terms of the size of the largest, each rounded once.
+/// Returns how large rounding alone makes the gradient of one matrix, as a
+/// share of the norm of all: a few terms as large as the largest are rounded
+/// once each.
 static double roundingOf(Value x) {
   constexpr double terms = 64;
   auto type = cast<FloatType>(getElementTypeOrSelf(x.getType()));

@@ -33,7 +33,7 @@ public:
   const llvm::json::Object &object() const { return root; }
   /// The whole file, as it is.
   const std::string &text() const { return content; }
-  /// What lies beside the file is looked for there.
+  /// Returns the path of the file. Other files of the model lie beside it.
   llvm::StringRef where() const { return path; }
   /// Null where the key is absent or null.
   const llvm::json::Value *find(llvm::StringRef key) const;
@@ -42,7 +42,7 @@ public:
   /// The object that a key holds; errors in it point at the key.
   mlir::FailureOr<ConfigFile> nested(llvm::StringRef key) const;
 
-  /// Keys that nobody knows, which the model leaves aside.
+  /// Remembers the keys that no family knows; the model ignores them.
   void leave(std::vector<std::string> keys) const { left = std::move(keys); }
   const std::vector<std::string> &leftKeys() const { return left; }
   /// Gives the value of `alias` to `key`; an error where both have values and
@@ -58,15 +58,15 @@ public:
   mlir::LogicalResult read(llvm::StringRef key, bool &value) const;
   mlir::LogicalResult read(llvm::StringRef key, std::string &value) const;
 
-  /// The value in effect of a key whose text alone does not say it.
+  /// Remembers the value in effect of a key whose text alone does not say it.
   void note(llvm::StringRef key, int64_t value) const;
   void note(llvm::StringRef key, double value) const;
   void note(llvm::StringRef key, bool value) const;
   void note(llvm::StringRef key, llvm::StringRef value) const;
   void note(llvm::StringRef key, const llvm::json::Value &value) const;
-  /// The key only helped to find the value of another one.
+  /// Forgets a key that only helped to find the value of another one.
   void forget(llvm::StringRef key) const { noted->erase(key.str()); }
-  /// By key the JSON of the values in effect.
+  /// Returns the JSON of the values in effect, by key.
   const std::map<std::string, std::string> &notedKeys() const { return *noted; }
 
 private:

@@ -89,8 +89,8 @@ static bool isKnown(const ConfigKeys &keys, StringRef key) {
          llvm::is_contained(keys.harmless, key);
 }
 
-/// Whether the value of a key that the family cannot have asks for nothing;
-/// none if the key is another one.
+/// Returns whether the value of a key that the family cannot have asks for
+/// nothing; none if the family may have the key.
 static std::optional<bool> isLeftOut(const ConfigKeys &keys, StringRef key,
                                      const llvm::json::Value &value) {
   if (isKnown(keys, key))
@@ -102,7 +102,7 @@ static std::optional<bool> isLeftOut(const ConfigKeys &keys, StringRef key,
   return asksForNothing(keys, key, value);
 }
 
-/// Looks at keys in the order of their names.
+/// Returns the keys in the order of their names.
 static std::vector<StringRef> sortedKeys(const ConfigFile &file) {
   std::vector<StringRef> sorted;
   for (const auto &entry : file.object())

@@ -24,9 +24,9 @@ struct ConfigKeys {
   llvm::ArrayRef<llvm::StringLiteral> unsupported;
   /// The first is the one that messages name.
   llvm::ArrayRef<llvm::StringLiteral> architectures;
-  /// What `position_embedding_type` says of models of the family.
+  /// Lists the values of `position_embedding_type` that describe the family.
   llvm::ArrayRef<llvm::StringLiteral> positions = {};
-  /// Whether a token sees only those before it.
+  /// Says whether a token sees only itself and those before it.
   bool isCausal = true;
 };
 
@@ -35,8 +35,8 @@ struct ConfigKeys {
 /// warns once of all other unknown keys.
 mlir::LogicalResult checkKeys(const ConfigFile &file, const ConfigKeys &keys);
 
-/// The token `pad_token_id` if there is one, as nn.Embedding(padding_idx)
-/// counts it: a negative number counts from the end of the vocabulary.
+/// Reads the token `pad_token_id` as nn.Embedding(padding_idx) counts it: a
+/// negative number counts from the end of the vocabulary, and null is no token.
 /// `padding` stays as it is where the key is absent.
 mlir::LogicalResult readPadding(const ConfigFile &file, int64_t vocabulary,
                                 std::optional<int64_t> &padding);

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The value that asks for nothing, beside null, false and what is empty.
+/// Names the value that asks for nothing, beside null, false and what is empty.
 enum class Neutral {
   None,
   Zero,
@@ -17,7 +17,8 @@ enum class Neutral {
   Full
 };
 
-/// A word that a key holds. The first row that fits counts.
+/// A row is about the keys that contain the word. The first row that fits
+/// counts.
 struct ForeignKey {
   llvm::StringLiteral word;
   Neutral neutral = Neutral::Zero;

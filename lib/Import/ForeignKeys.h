@@ -11,8 +11,9 @@
 
 namespace tessera {
 
-/// Whether a value of such a key asks for nothing: it is null, false, empty, or
-/// what a model of the family does anyway. None if the key changes no model.
+/// Returns whether a value of such a key asks for nothing: it is null, false,
+/// empty, or what a model of the family does anyway. Returns none if the key
+/// changes no model.
 std::optional<bool> asksForNothing(const ConfigKeys &keys, llvm::StringRef key,
                                    const llvm::json::Value &value);
 

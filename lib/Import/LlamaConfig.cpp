@@ -221,7 +221,7 @@ static FailureOr<int64_t> readWindow(const ConfigFile &file, StringRef family) {
   return asks && !file.isNull("sliding_window") ? window : 0;
 }
 
-/// Which windows layers have, whatever keys say so.
+/// Remembers which layers have a window, whichever keys said so.
 static void noteWindows(const ConfigFile &file, const LlamaConfig &config) {
   file.forget("use_sliding_window");
   file.forget("max_window_layers");
@@ -236,8 +236,8 @@ static void noteWindows(const ConfigFile &file, const LlamaConfig &config) {
   file.note("layer_types", llvm::json::Value(std::move(types)));
 }
 
-/// Keys of Qwen2 that other families have not: an error where they say another
-/// thing than what `sliding_window` makes of all layers.
+/// Emits an error where keys that only Qwen2 has say anything else than
+/// `sliding_window`, which counts in all layers of the other families.
 static LogicalResult checkWindowKeys(const ConfigFile &file, int64_t window) {
   bool asks = window != 0;
   int64_t first = 0;

@@ -18,7 +18,7 @@ class TokenizerFiles {
 public:
   explicit TokenizerFiles(const ConfigFile &config) : config(config) {}
 
-  /// Null if the token has no number here.
+  /// Returns the number of the token; null if it has none here.
   FailureOr<std::optional<int64_t>> find();
   bool exist() const { return has("tokenizer.json") || has("vocab.txt"); }
   const std::string &maskName() const { return name; }

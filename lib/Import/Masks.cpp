@@ -62,7 +62,7 @@ static FailureOr<int64_t> separatorOf(const ConfigFile &file, int64_t wanted,
   return wanted;
 }
 
-/// Of BERT, the tokens that training does not hide.
+/// Chooses the tokens of BERT that training never hides.
 static LogicalResult chooseSpecial(const ConfigFile &file,
                                    const ImportOptions &options,
                                    int64_t vocabulary, ProgramSizes &sizes) {

@@ -10,7 +10,8 @@ using namespace tessera;
 // Program
 //===----------------------------------------------------------------------===//
 
-/// The tokens of a vocabulary that may have been made small, with the mask.
+/// Returns the special tokens with the mask, within a vocabulary that may have
+/// been shrunk.
 static DenseI64ArrayAttr specialTokens(Builder &b, SpecialTokens special,
                                        int64_t mask, int64_t vocabulary) {
   SpecialTokens kept;

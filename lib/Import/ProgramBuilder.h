@@ -21,7 +21,7 @@ struct ProgramSizes {
   bool ignoresLabels = false; ///< Of a causal model.
   /// Of masks: the token that ends a document, and the one that is padding.
   std::optional<int64_t> separator = std::nullopt, padding = std::nullopt;
-  /// Of a masked language model: tokens that are never hidden, if known.
+  /// Holds the tokens that a masked language model never hides, if known.
   std::optional<SpecialTokens> special = std::nullopt;
 
   bool hasSegments() const { return separator || padding; }

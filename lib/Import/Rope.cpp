@@ -175,7 +175,7 @@ static LogicalResult readNested(const ConfigFile &rope, RopeConfig &config) {
   return success();
 }
 
-/// What rotates, under whichever keys it stands.
+/// Remembers the rotation in effect, whichever keys said so.
 static void noteRope(const ConfigFile &file, const RopeConfig &config) {
   file.forget("partial_rotary_factor");
   file.forget("original_max_position_embeddings");
@@ -199,8 +199,8 @@ static void noteRope(const ConfigFile &file, const RopeConfig &config) {
   file.note("truncate", config.truncates);
 }
 
-/// The object that counts, if there is one: as in transformers `rope_scaling`
-/// replaces all of `rope_parameters`, unless it is empty.
+/// Returns the object that counts, if there is one. As in transformers,
+/// `rope_scaling` replaces all of `rope_parameters`, unless it is empty.
 static FailureOr<std::optional<ConfigFile>>
 chooseNested(const ConfigFile &file) {
   for (StringRef key : {"rope_scaling", "rope_parameters"}) {

@@ -51,7 +51,8 @@ private:
 
   const ConfigFile &config;
   SmallString<128> folder;
-  /// By role; those of BERT's tokenizer where no file says otherwise.
+  /// Holds a token for each role: those of BERT's tokenizer where no file says
+  /// otherwise.
   std::map<std::string, std::string> roles = {{"unk_token", "[UNK]"},
                                               {"sep_token", "[SEP]"},
                                               {"pad_token", "[PAD]"},
@@ -69,7 +70,7 @@ static std::optional<StringRef> textOf(const json::Value &token) {
   return object ? object->getString("content") : token.getAsString();
 }
 
-/// A list of tokens, or an object of them by name.
+/// The texts are a list of tokens, or an object that has them by name.
 void TokenizerFolder::addNames(const json::Value *texts) {
   if (const json::Array *list = texts ? texts->getAsArray() : nullptr)
     for (const json::Value &token : *list)
@@ -114,7 +115,8 @@ void TokenizerFolder::addMarked(const json::Object &token,
     ids.insert(*id);
 }
 
-/// Numbers by token, or a list of tokens, each with its score, by number.
+/// A vocabulary is an object of numbers by token, or a list in order of numbers
+/// of tokens with their scores.
 void TokenizerFolder::addNamed(const json::Value &vocabulary) {
   if (const json::Object *numbers = vocabulary.getAsObject())
     for (const auto &name : names)
@@ -175,7 +177,8 @@ FailureOr<SpecialTokens> TokenizerFolder::read() {
 // A config without a tokenizer
 //===----------------------------------------------------------------------===//
 
-/// The id that a key has, or `otherwise`; -1: it has none.
+/// Returns the id that a key has, -1 if its value is none, and `otherwise`
+/// where the key is absent or null.
 static int64_t idOf(const ConfigFile &file, StringRef key,
                     int64_t otherwise = -1) {
   const json::Value *value = file.find(key);
@@ -188,7 +191,8 @@ static SpecialTokens ascending(std::set<int64_t> ids) {
   return SpecialTokens(ids.begin(), ids.end());
 }
 
-/// What a config tells by its ids, and what they are like.
+/// Returns the special tokens that a config tells by its ids. Where they are
+/// only guessed, `like` says from what.
 static std::optional<SpecialTokens>
 tellTokens(const ConfigFile &file, int64_t vocabulary, StringRef &like) {
   int64_t padding = idOf(file, "pad_token_id", 0);

@@ -104,7 +104,8 @@ private:
   llvm::SmallVector<Container, 8> open;
 };
 
-/// Where the first bracket stands that is too deep. The parser does not say.
+/// Returns where the first bracket stands that is too deep, which the parser
+/// does not say.
 size_t ValueBuilder::openingBracket() const {
   size_t depth = 0;
   bool isString = false;

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::dist;
 
-/// A formula is called what it computes.
+/// Returns the name of the op, or of the op that a formula stands for.
 static StringRef kindOf(Operation *op) {
   auto formula = op->getAttrOfType<DictionaryAttr>(nn::kFormulaAttr);
   auto of = formula ? formula.getAs<StringAttr>("of") : StringAttr();

@@ -343,7 +343,8 @@ LogicalResult MetadataBuilder::addTasks(json::Object &pipeline,
   return success();
 }
 
-/// What the texts of a dictionary mean, which were checked to be JSON.
+/// Returns the values of a dictionary of JSON texts, which the verifier
+/// checked.
 json::Object valuesOf(DictionaryAttr keys) {
   json::Object values;
   for (NamedAttribute key : keys) {

@@ -35,7 +35,8 @@ std::error_code syncFile(int file) {
   return isSynced ? std::error_code() : lastError();
 }
 
-/// Where links lead to, whether there is a file or not.
+/// Replaces a path by the one that its links lead to, whether that exists or
+/// not.
 static std::error_code follow(SmallVectorImpl<char> &path) {
   constexpr int mostLinks = 40;
   for (int i = 0; i < mostLinks; ++i) {
@@ -74,7 +75,8 @@ std::error_code openInto(StringRef path, HeldFile &file) {
 static constexpr StringLiteral kSuffix = ".tmp";
 static constexpr size_t kDigits = 8;
 
-/// Whether `name` is what writers of `file` write to: "model.tsr.01ab89ef.tmp".
+/// Returns whether writers of `file` write to `name`, as to
+/// "model.tsr.01ab89ef.tmp".
 static bool isTemporaryOf(StringRef name, StringRef file) {
   return name.consume_front(file) && name.consume_front(".") &&
          name.consume_back(kSuffix) && name.size() == kDigits &&
@@ -101,7 +103,7 @@ static void removeLeftovers(StringRef path) {
   }
 }
 
-/// A new file beside `path` that nobody takes for a left-over one.
+/// Creates a file beside `path` that nobody takes for a left-over one.
 static std::error_code createBeside(StringRef path, HeldFile &file,
                                     SmallVectorImpl<char> &temporary) {
   for (;;) {

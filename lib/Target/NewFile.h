@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// The code in errno.
+/// Returns the code in errno.
 std::error_code lastError();
 
 /// Writes all bytes, from the file's position on.
@@ -21,7 +21,7 @@ std::error_code writeBytes(int file, llvm::StringRef bytes);
 /// Devices and pipes have nothing to sync, which is no error.
 std::error_code syncFile(int file);
 
-/// How a path is written, and where links lead from it.
+/// Says where the links of a path lead, and how it is written.
 struct Destination {
   llvm::SmallString<128> path;
   bool isReplaced = true; ///< Devices and pipes are written into.
@@ -29,7 +29,7 @@ struct Destination {
 
 std::error_code findDestination(llvm::StringRef path, Destination &found);
 
-/// Opens what is no regular file, to write into it.
+/// Opens a device or a pipe to write into it.
 std::error_code openInto(llvm::StringRef path, HeldFile &file);
 
 /// A file that is written beside its path, and removed unless it is renamed.
@@ -43,7 +43,7 @@ public:
   std::error_code open(llvm::StringRef path);
   int descriptor() const { return file.descriptor(); }
   std::string path() const { return target.str().str(); }
-  /// Where the file is before it is renamed.
+  /// Returns the path of the file before it is renamed.
   std::string temporaryPath() const { return temporary.str().str(); }
   std::error_code rename();
 

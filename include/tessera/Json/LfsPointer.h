@@ -5,11 +5,12 @@
 
 namespace tessera {
 
-/// How the text begins (git-lfs, docs/spec.md). The runtime knows it too.
+/// Every pointer begins with this text (git-lfs, docs/spec.md). The runtime has
+/// it too.
 inline constexpr char kLfsPointerStart[] =
     "version https://git-lfs.github.com/spec/";
 
-/// What is wrong with such a file, and what to do.
+/// Diagnostics say this of such a file: what is wrong and what to do.
 inline constexpr char kIsLfsPointer[] =
     "is a pointer of Git LFS in place of the file itself; fetch it with: git "
     "lfs pull";

@@ -13,10 +13,10 @@
 
 namespace tessera {
 
-/// Arrays and objects that may be open at once.
+/// At most so many arrays and objects may be open at once.
 constexpr size_t kMostJsonDepth = 64;
 
-/// What is wrong with a text, and where.
+/// Says what is wrong with a text, and where.
 class JsonError : public llvm::ErrorInfo<JsonError> {
 public:
   static char ID;
@@ -32,7 +32,8 @@ public:
   unsigned line, column; ///< From 1; columns count bytes.
 };
 
-/// The value of a text in UTF-8, with or without a byte order mark. The rules:
+/// Returns the value of a text in UTF-8, with or without a byte order mark. The
+/// rules are:
 /// * A pair of surrogates in escapes is one character. A lone surrogate is an
 ///   error, as is a byte that is no UTF-8: no text could hold it.
 /// * Of a key that comes twice the last value counts, as in Python.
@@ -42,8 +43,8 @@ public:
 /// * Deeper nesting than kMostJsonDepth is an error.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
 
-/// What parseJson found wrong with a text that is one line of a file:
-/// "column 7: what".
+/// Returns what parseJson found wrong with a text that is one line of a file,
+/// as "column 7: what".
 std::string reasonInLine(llvm::Error error);
 
 } // namespace tessera

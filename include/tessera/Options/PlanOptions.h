@@ -108,7 +108,8 @@ struct SizeOptions {
   int64_t separator = -1; ///< Token that ends a document; -1: the model's own.
   /// Of BERT and T5: attention sees no padding.
   bool paddingMask = false;
-  /// Of a masked language model: "0,2,3" or "none"; "": what its files say.
+  /// Names the tokens that a masked language model never hides: "0,2,3" or
+  /// "none". If it is empty, the files of the model say which they are.
   std::string specialIds;
 };
 

@@ -14,7 +14,8 @@
 
 namespace tessera {
 
-/// Reads "0,2,3", in ascending order, or "none". Null: it is neither.
+/// Returns the ids of "0,2,3", in ascending order and each once, or no id of
+/// "none". Returns null if the text is neither.
 inline std::optional<std::vector<int64_t>>
 parseSpecialIds(const std::string &text) {
   std::vector<int64_t> ids;

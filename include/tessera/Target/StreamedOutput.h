@@ -1,5 +1,5 @@
 //===- StreamedOutput.h - a file that is written piece by piece -*- C++ -*-===//
-// For results that do not fit into memory; others are written by writeOutput.
+// It serves results that do not fit into memory. writeOutput writes the others.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_TARGET_STREAMEDOUTPUT_H
 #define TESSERA_TARGET_STREAMEDOUTPUT_H
@@ -24,19 +24,19 @@ public:
   ~StreamedOutput();
 
   std::error_code open(llvm::StringRef path);
-  /// Kept in memory until there is a block of them.
+  /// Keeps bytes in memory until they fill a block.
   std::error_code append(llvm::StringRef bytes);
-  /// Writes over bytes that were appended, of a regular file.
+  /// Writes over bytes that were appended. The file must be a regular one.
   std::error_code overwrite(uint64_t offset, llvm::StringRef bytes);
-  /// Reads bytes that were appended, of a regular file.
+  /// Reads bytes that were appended. The file must be a regular one.
   std::error_code read(uint64_t offset, llvm::MutableArrayRef<char> bytes);
   /// Writes out what is in memory.
   std::error_code flush();
-  /// Where a regular file is before the commit.
+  /// Returns the path of a regular file before the commit.
   std::string temporaryPath() const;
 
-  /// Syncs all files, then renames them. Returns the path that could not be
-  /// written as well.
+  /// Syncs all files, then renames them. If that fails, also returns the path
+  /// that could not be written.
   static std::pair<std::error_code, std::string>
   commit(llvm::ArrayRef<StreamedOutput *> files);
 

@@ -49,13 +49,14 @@ LogicalResult tessera::rt::verifyStride(Operation *op,
                            << "; use a stride of at least that";
 }
 
-/// Of [batch, queries, heads.., head size] with keys [batch, keys, heads, head
-/// size]: groups are of the keys' heads.
+/// Returns the shape [batch, keys, heads, head size] that keys must have beside
+/// queries [batch, queries, heads.., head size]. Groups belong to heads of
+/// keys.
 static SmallVector<int64_t> keysOf(ArrayRef<int64_t> query, int64_t keys) {
   return {query[0], keys, query[2], query.back()};
 }
 
-/// [batch, heads.., queries].
+/// Returns the shape [batch, heads.., queries] that lse must have.
 static SmallVector<int64_t> lseOf(ArrayRef<int64_t> query) {
   SmallVector<int64_t> shape = {query[0]};
   llvm::append_range(shape, query.drop_front(2).drop_back());
@@ -63,7 +64,8 @@ static SmallVector<int64_t> lseOf(ArrayRef<int64_t> query) {
   return shape;
 }
 
-/// A table [buckets, heads], whose heads have no groups.
+/// Emits an error unless the table is [buckets, heads] and heads have no
+/// groups.
 static LogicalResult verifyBiasTable(Operation *op, Value table,
                                      ArrayRef<int64_t> query) {
   NamedTensor biases{"a table of biases", table};

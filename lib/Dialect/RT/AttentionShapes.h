@@ -1,6 +1,6 @@
 //===- AttentionShapes.h - shapes that belong together ----------*- C++ -*-===//
-// What the runtime reads as attention's operands must be what they are: it
-// computes addresses of all of them from the sizes of some.
+// The runtime computes the addresses of all operands of attention from the
+// sizes of some, so it would read past the end of one that has another shape.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_DIALECT_RT_ATTENTIONSHAPES_H
@@ -23,7 +23,7 @@ struct NamedTensor {
 
 /// The operands and results of attention on one rank: a query [batch, queries,
 /// heads.., head size], keys and values [batch, keys, heads, head size].
-/// Elements in a row are those of one position, in the query's strides.
+/// A row holds the elements of one position.
 struct AttentionShapes {
   mlir::Value query, key, value, lse;
   mlir::Value biasTable = {};

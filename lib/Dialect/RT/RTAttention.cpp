@@ -105,7 +105,7 @@ template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
       op.getQuerySegments(), op.getKeySegments());
 }
 
-/// A table of biases has a gradient of its shape.
+/// Emits an error unless a table of biases has a gradient of its shape.
 static LogicalResult verifyTables(AttentionGradOp op) {
   Value table = op.getBiasTable(), grad = op.getGradBiasTable();
   if (!table != !grad)
@@ -116,7 +116,7 @@ static LogicalResult verifyTables(AttentionGradOp op) {
                : success();
 }
 
-/// The distances between rows of query, key and value.
+/// Checks the distances between rows of query, key and value.
 template <typename OpTy> static LogicalResult verifyStrides(OpTy op) {
   if (failed(verifyStride(op, {"queries", op.getQuery()}, op.getRowQ())) ||
       failed(verifyStride(op, {"keys", op.getKey()}, op.getRowK())))
@@ -124,7 +124,7 @@ template <typename OpTy> static LogicalResult verifyStrides(OpTy op) {
   return verifyStride(op, {"values", op.getValue()}, op.getRowV());
 }
 
-/// The distances between rows of their gradients.
+/// Checks the distances between rows of their gradients.
 static LogicalResult verifyGradientStrides(AttentionGradOp op) {
   NamedTensor query{"gradients of queries", op.getGradQuery()};
   NamedTensor key{"gradients of keys", op.getGradKey()};

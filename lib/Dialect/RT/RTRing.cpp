@@ -155,7 +155,7 @@ template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
                         op.getQuerySegments(), op.getKeySegments());
 }
 
-/// A slice is a part of all positions.
+/// Emits an error unless a slice has at most all positions.
 static LogicalResult verifySliceOf(Operation *op, const NamedTensor &slice,
                                    int64_t total) {
   int64_t own = slice.shape()[1];
@@ -165,7 +165,7 @@ static LogicalResult verifySliceOf(Operation *op, const NamedTensor &slice,
                            << total << "; a slice has no more than all";
 }
 
-/// What query, key and value must be in every step of a ring.
+/// Checks query, key and value, which every step of a ring has.
 template <typename OpTy>
 static LogicalResult verifySlices(OpTy op, const AttentionShapes &shapes) {
   NamedTensor query{"queries", op.getQuery()}, key{"keys", op.getKey()};

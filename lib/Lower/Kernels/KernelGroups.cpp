@@ -95,8 +95,9 @@ bool isOfOther(Attribute microBatch, const KernelGroup &group) {
   return microBatch && group.microBatch && microBatch != group.microBatch;
 }
 
-/// Whether the member sums or compares along rows of one element what the group
-/// has made: that may be a value per row, which has no row.
+/// Returns whether the member reduces, along rows of one element, a value that
+/// the group has made. Such a value may be one number per row, without a row to
+/// reduce.
 bool reducesMadeRows(const KernelMember &member, const KernelGroup &group) {
   return group.columns == 1 && member.space.reduction == KernelSpace::Columns &&
          llvm::any_of(member.op->getOperands(), [&](Value operand) {

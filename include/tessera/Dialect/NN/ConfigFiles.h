@@ -27,7 +27,8 @@ mlir::LogicalResult verifyConfigFiles(mlir::Operation *op,
 constexpr llvm::StringLiteral kModelKeysAttr = "nn.model_keys";
 constexpr llvm::StringLiteral kTrainingKeysAttr = "nn.training_keys";
 
-/// A dictionary of keys and the JSON of their values.
+/// Emits an error unless the attribute is a dictionary of keys and the JSON of
+/// their values.
 mlir::LogicalResult verifyKeys(mlir::Operation *op, mlir::NamedAttribute keys);
 
 } // namespace tessera::nn

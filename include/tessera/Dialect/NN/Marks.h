@@ -33,9 +33,10 @@ void setTag(mlir::Operation *op, Tag tag);
 /// such a tag.
 mlir::Operation *findHiddenStates(mlir::Block &model);
 
-/// On an op that nn-decompose-layers made: a unit, or, of the op whose result
-/// replaces another op's, that op's name, `of`, and number of `results`. On the
-/// module: how many ops are `replaced`, and why others stay `whole`.
+/// nn-decompose-layers sets this attribute. On an op that it made it is a unit,
+/// except where the op's result replaces that of another op: there it holds the
+/// name of that op, `of`, and its number of `results`. On the module it says
+/// how many ops are `replaced`, and why others stay `whole`.
 inline constexpr llvm::StringLiteral kFormulaAttr = "nn.formula";
 
 /// Whether an op adds gradients of one value, as nn-differentiate does: an
