@@ -91,8 +91,8 @@ bool Encoding::parseIds(const std::string &list,
   return true;
 }
 
-/// The model's folder; of an artifact, which holds no such files, that of its
-/// weights.
+/// Returns the model's folder. An artifact holds no such files, so it is that
+/// of the weights.
 std::string sentenceFolder(const DriverOptions &options) {
   const bool isCompiled = options.isArtifact() || options.isProgram();
   if (!isCompiled || options.weights.empty())

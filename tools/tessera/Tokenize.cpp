@@ -57,8 +57,8 @@ private:
   TokenOutput tokens;
   std::vector<int32_t> ids;
   int32_t end = -1; ///< Is added to each document; -1: none is.
-  /// Whether a separator would be a document of its own: at the beginning, and
-  /// after another one.
+  /// A separator here would be a document of its own: this is the beginning, or
+  /// it would follow another one.
   bool isBetween = true;
   int64_t bytes = 0, repeated = 0;
   LeftOut leftOut;

@@ -35,7 +35,8 @@ static std::string useCompiledRate(DriverOptions &options,
   return options.epochs > 0 ? completeRate(rate, options.givenRate) : "";
 }
 
-/// Of what is compiled now, or was.
+/// Returns which parameters stay as they are, in what is compiled now or in the
+/// artifact that `report` describes.
 static Frozen frozenParts(const DriverOptions &options, const Report *report) {
   const TrainingOptions &training = options.plan.training;
   if (report ? report->hasAdapters : training.lora.isGiven())

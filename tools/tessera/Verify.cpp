@@ -26,7 +26,7 @@ struct Verdict {
   std::string check, what, failure;
 };
 
-/// Prints why not.
+/// Prints an error and returns false if there can be no such file.
 bool create(TemporaryFile &file) {
   if (std::error_code error = file.create("tsr"))
     return !printError("cannot create a temporary file: " + error.message());
@@ -37,7 +37,7 @@ bool create(TemporaryFile &file) {
 struct ProgramPair {
   TemporaryFile serial, parallel;
 
-  /// The same sequences for both: the serial program takes the mesh's batch.
+  /// Both get the same sequences: the serial program takes the mesh's batch.
   bool compile(const DriverOptions &options, Precision precision,
                Precision optimizer) {
     return create(serial) && create(parallel) &&
@@ -168,7 +168,7 @@ bool compareTrials(const DriverOptions &options, Precision precision,
   return true;
 }
 
-/// What f64 decided, for the table.
+/// Says in the table what f64 decided.
 std::string judgedText(const NumericCheck &check) {
   if (!check.judgedTrials)
     return "";
@@ -196,14 +196,14 @@ void Verification::add(Precision precision, const NumericCheck &check,
        check.difference});
 }
 
-/// "; not attention of h.0: its batch has ..".
+/// Returns "; not attention of h.0: its batch has ..", or "".
 std::string wholeText(const Formulation &formulas) {
   return formulas.whole.empty()
              ? ""
              : "; not " + llvm::join(formulas.whole, ", not ");
 }
 
-/// What programs for inference are compared with.
+/// Says in the table what programs for inference are compared with.
 std::string formulaText(const Formulation &formulas) {
   if (!formulas.replaced)
     return "";

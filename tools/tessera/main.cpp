@@ -43,7 +43,7 @@ static int runCommand(const DriverOptions &options) {
     return printError(problem);
   if (std::string problem = deviceProblem(options); !problem.empty())
     return printError(problem);
-  // Alone, a process finds only what is wrong with TESSERA_CPU.
+  // A process that is alone only finds what is wrong with TESSERA_CPU.
   if (tsr_processors processors = {};
       tsr_processors_compare(nullptr, &processors) != TSR_OK)
     return printError(tsr_last_error());
@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
   if (asksForJson(argc, argv, "verify") && !printedErrors().empty())
     printVerifyError(printedErrors());
   std::error_code error = flushOutput();
-  // A run that was stopped may have been so because nobody reads it.
+  // A run may have been stopped because nobody reads its output.
   if (error && exitCode != kStoppedExitCode)
     return printError("cannot write the standard output: " + error.message());
   return exitCode;

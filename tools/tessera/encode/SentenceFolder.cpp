@@ -89,7 +89,8 @@ bool Reader::choose(const std::string &file,
   return true;
 }
 
-/// Flags, of which that of the mean is set by default; newer files have names.
+/// Older files have a flag for each pooling, of which that of the mean is set
+/// by default; newer ones have names.
 bool Reader::readPooling(const std::string &file) {
   std::optional<json::Value> parsed = parse(file);
   if (!parsed)

@@ -1,5 +1,5 @@
 //===- SentenceFolder.h - how a folder embeds texts -------------*- C++ -*-===//
-// What sentence-transformers saves beside a model: modules.json lists what
+// sentence-transformers saves two files beside a model: modules.json lists what
 // follows the encoder, 1_Pooling/config.json says what becomes of its states.
 //===----------------------------------------------------------------------===//
 
@@ -12,13 +12,13 @@
 
 namespace tessera {
 
-/// By default the mean, as of a folder without these files.
+/// How texts become vectors. A folder without these files means the mean.
 struct SentenceSettings {
   tsr_pooling pooling = TSR_POOLING_MEAN;
   bool normalizes = false;
   bool isFound = false;   ///< A file says how to pool.
-  int64_t mostTokens = 0; ///< Of a text, with special ones; 0: no limit.
-  int64_t width = 0;      ///< Of a hidden state; 0: not said.
+  int64_t mostTokens = 0; ///< A text may have, special ones too; 0: no limit.
+  int64_t width = 0;      ///< Elements of a hidden state; 0: not said.
 };
 
 /// The names are those of sentence-transformers: "cls", "mean", "max",

@@ -17,8 +17,8 @@ bool OpenGenerator::isGiven(const char *flag) const {
   return llvm::is_contained(options.generate.given, flag);
 }
 
-/// The artifact has the files that it was made from, unless it is of an older
-/// version.
+/// An artifact holds the files that it was made from, unless an older version
+/// made it.
 bool OpenGenerator::readConfig() {
   config.size = sizeof config;
   const std::string beside = folder();
@@ -57,7 +57,7 @@ bool OpenGenerator::checkSampling() const {
   return true;
 }
 
-/// What of the file's settings counts, or does not.
+/// Prints which settings of the file count, and which do not.
 void OpenGenerator::noteConfig() const {
   struct Setting {
     const char *key, *flag;

@@ -21,8 +21,8 @@ public:
   bool open();
 
   tsr_generator *get() const { return generator.get(); }
-  /// What the command line asks for, and where it does not say, what the files
-  /// of the model do; valid as long as this is.
+  /// Returns what the command line asks for and, where it does not say, what
+  /// the files of the model do. Its pointers are valid as long as this object.
   tsr_request_options request() const;
   /// Tokens that a request may have, with those of its prompt.
   int64_t places() const;
@@ -48,7 +48,7 @@ private:
   const DriverOptions &options;
   ArtifactFile artifact;
   std::unique_ptr<tsr_generator, Destroy> generator;
-  tsr_generation_config config = {}; ///< Its pointers are not to be used.
+  tsr_generation_config config = {}; ///< Its pointers may dangle.
   std::string configFile, notFollowed;
   std::vector<int32_t> ends; ///< Tokens.
 };

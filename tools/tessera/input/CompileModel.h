@@ -27,8 +27,8 @@ PlanOptions planOf(const DriverOptions &options, mlir::ModuleOp module);
 /// How a model reads its data; `target` is 0 if it has no target sequences.
 struct DataSizes {
   int64_t sequence, target, vocabulary;
-  bool isMasked = false; ///< It predicts tokens that are hidden from it,
-  /// but never these; none: they are not known.
+  bool isMasked = false; ///< It predicts tokens that are hidden from it.
+  /// These are never hidden; none: they are not known.
   std::optional<std::vector<int64_t>> special = std::nullopt;
 };
 

@@ -8,10 +8,10 @@
 using namespace tessera;
 namespace fs = std::filesystem;
 
-/// A disk reads this in some seconds.
+/// A disk reads so much in some seconds.
 static constexpr uint64_t kFewBytes = uint64_t(4) << 30;
 
-/// Files of a directory, or beside an index, that are weights, or the file
+/// Returns the weights in a directory or beside an index, or else the file
 /// itself.
 static std::vector<fs::path> filesOf(fs::path path) {
   std::error_code error;

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// "hashing 3 files of 12.3 GiB ..." of files, or directories of weights, that
-/// are read before the first step; "" if that takes no time.
+/// Returns "hashing 3 files of 12.3 GiB ..." for files, or directories of
+/// weights, that are read before the first step; "" if that takes no time.
 std::string hashingText(const std::vector<std::string> &paths);
 
 } // namespace tessera

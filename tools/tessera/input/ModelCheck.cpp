@@ -8,18 +8,18 @@
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/RunRecord.h"
+#include "tools/tessera/train/StepLog.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include <charconv>
 #include <iterator>
 
 using namespace mlir;
 using namespace tessera;
 namespace json = llvm::json;
 
-/// The config.json beside weights; "" where there is none, where the runtime
-/// compares, and where it is the model's own.
+/// Returns the config.json beside weights; "" if there is none, if the runtime
+/// compares it, or if it is the model's own.
 static std::string configBeside(const DriverOptions &options,
                                 const std::string &weights) {
   SmallString<128> folder(weights);
@@ -35,8 +35,8 @@ static std::string configBeside(const DriverOptions &options,
   return !isKnown && llvm::sys::fs::exists(config) ? config : "";
 }
 
-/// The values in effect of a config's keys, or null after a note: what cannot
-/// be read cannot be compared.
+/// Returns the values in effect of a config's keys, or nothing after a note:
+/// what cannot be read cannot be compared.
 static std::optional<json::Object> keysOf(const DriverOptions &options,
                                           const std::string &config) {
   DialectRegistry registry;
@@ -67,17 +67,16 @@ static std::optional<json::Object> keysOf(const DriverOptions &options,
   return keys;
 }
 
-/// Numbers with as few digits as mean them.
+/// Writes numbers with as few digits as tell them apart.
 static std::string textOf(const json::Value &value) {
   std::optional<double> number = value.getAsNumber();
   if (!number || value.getAsInteger())
     return llvm::formatv("{0}", value).str();
-  char digits[64];
-  return {digits, std::to_chars(digits, std::end(digits), *number).ptr};
+  return exactText(*number);
 }
 
-/// The first key, the family's before all others, of which both have a value
-/// and not the same; "" if there is none.
+/// Returns the first key for which both have a value, but not the same one; the
+/// family's key comes before all others. Returns "" if there is none.
 static std::string differingKey(const json::Object &own,
                                 const json::Object &other) {
   std::vector<StringRef> keys = {"model_type"};

@@ -7,15 +7,16 @@
 
 namespace tessera {
 
-/// Whether the config.json beside weights, a file or its folder, is of the
-/// model that an artifact's `metadata` describes: shapes alone do not tell two
-/// heads from four. Checkpoints are left to the runtime. Prints an error that
-/// names a key and both values; a note if the config cannot be read.
+/// Returns whether the config.json beside weights, a file or its folder, is of
+/// the model that an artifact's `metadata` describes: shapes alone do not tell
+/// two heads from four. The runtime checks checkpoints. If not, prints an error
+/// that names a key and both values; prints a note if the config cannot be
+/// read.
 bool checkConfigBeside(const DriverOptions &options, const char *metadata,
                        const std::string &weights);
 
-/// The same of an adapter of a checkpoint and the folder of the model to merge
-/// it with.
+/// Compares the adapter of a checkpoint with the folder of the model to merge
+/// it with in the same way.
 bool checkAdapterModel(const DriverOptions &options, const std::string &model,
                        const std::string &adapter);
 

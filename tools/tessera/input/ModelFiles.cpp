@@ -86,12 +86,13 @@ std::string tessera::weightsBeside(const DriverOptions &options) {
   if (options.isArtifact() || options.isProgram())
     return "";
   std::string folder = modelFolder(options);
+  if (tsr_weights_find(folder.c_str()) == TSR_NOT_FOUND)
+    return "";
   for (const char *name :
-       {"/model.safetensors", "/model.safetensors.index.json",
-        "/pytorch_model.bin", "/pytorch_model.bin.index.json"})
+       {"/model.safetensors", "/model.safetensors.index.json"})
     if (llvm::sys::fs::exists(folder + name))
-      return folder + name;
-  return "";
+      return "'" + folder + name + "'";
+  return "a file of weights in '" + folder + "'";
 }
 
 std::string tessera::modelWeights(const DriverOptions &options) {

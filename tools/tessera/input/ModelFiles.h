@@ -10,16 +10,16 @@
 
 namespace tessera {
 
-/// The newest step in a directory of checkpoints that is no model itself; else
-/// the path that is given.
+/// Returns the newest step in a directory of checkpoints that is no model
+/// itself; else the path that is given.
 std::string modelIn(const std::string &path);
 
 /// The model's folder, or that of its file.
 std::string modelFolder(const DriverOptions &options);
 
-/// The folder whose tokenizer and pooling checkpoints of a run take along: that
-/// of the model, else that of its weights, else the checkpoint's that goes on;
-/// "": none has any.
+/// Returns the folder whose tokenizer and pooling the checkpoints of a run take
+/// along: that of the model, else that of its weights, else that of the
+/// checkpoint to resume; "" if none has any.
 std::string folderBesideWeights(const DriverOptions &options);
 
 /// The JSON object in a file; empty if the file is missing or holds another
@@ -34,7 +34,9 @@ std::string modelTokenizer(const DriverOptions &options);
 /// an error, which is printed.
 std::string stepOfCheckpoint(const std::string &directory);
 
-/// A file of weights beside the model's config, in whatever format, or "".
+/// Names the weights beside the model's config, in whatever format, for
+/// messages: "'gpt2/model.safetensors'" or "a file of weights in 'gpt2'". "":
+/// there are none.
 std::string weightsBeside(const DriverOptions &options);
 
 /// The weights that are named, a checkpoint's or those beside the model; prints

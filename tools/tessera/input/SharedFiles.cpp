@@ -13,8 +13,8 @@
 using namespace tessera;
 namespace fs = std::filesystem;
 
-/// What a model's folder may hold that decides what is compiled, which tokens
-/// there are or how texts end.
+/// These files of a model's folder decide what is compiled, which tokens there
+/// are or how texts end.
 static constexpr const char *kBesideModel[] = {
     "config.json",       "generation_config.json",
     "tokenizer.json",    "tokenizer.model",
@@ -35,7 +35,7 @@ static std::string contentOf(const std::string &path) {
 namespace {
 using Shared = std::vector<std::pair<std::string, std::string>>;
 
-/// By the name alone: each host may have its own place for the files.
+/// The name leaves out the folder: each host may keep the files elsewhere.
 void share(Shared &shared, const fs::path &path) {
   shared.emplace_back("the file '" + path.filename().string() + "'",
                       contentOf(path.string()));
@@ -48,9 +48,9 @@ void shareBeside(Shared &shared, const fs::path &folder,
       share(shared, folder / name);
 }
 
-/// The files of a checkpoint, as its manifest has them: options follow from it,
-/// and what differs is to be named by its file. By name, as an object has no
-/// order.
+/// Shares the files of a checkpoint as its manifest lists them, before options
+/// that follow from it: an error is to name the file that differs. They are
+/// sorted by name, because an object has no order.
 void shareManifest(const std::string &directory, Shared &shared) {
   std::optional<llvm::json::Object> manifest = manifestIn(directory);
   const llvm::json::Object *files =
@@ -68,7 +68,7 @@ void shareManifest(const std::string &directory, Shared &shared) {
     shared.emplace_back("the file '" + name + "' of the checkpoint", content);
 }
 
-/// Which checkpoint the run goes on from, and what it knows of its best one.
+/// Shares which checkpoint the run goes on from, and the files of its best one.
 void shareCheckpoint(const DriverOptions &options, Shared &shared) {
   shared.emplace_back("as the newest checkpoint",
                       options.resumes ? findCheckpoint(options.resumeDir)
@@ -118,6 +118,6 @@ void tessera::shareFiles(DriverOptions &options) {
   shareModel(options, shared);
   shareQuestions(options, shared);
   shareCheckpoint(options, shared);
-  // First: from them follow options, such as those of a plan.
+  // They come first: options follow from them, such as those of a plan.
   options.shared.insert(options.shared.begin(), shared.begin(), shared.end());
 }

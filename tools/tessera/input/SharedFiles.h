@@ -1,7 +1,7 @@
 //===- SharedFiles.h - files that all processes read alike ------*- C++ -*-===//
-// Processes compare what the session reads (tessera.h). What the command reads
-// before, to compile the model and to choose what to do, is compared here, by
-// name and content, with the options.
+// The session compares what it reads between processes (tessera.h). These are
+// the files that the command reads before that, to compile the model and to
+// choose what to do: they are compared by name and content, with the options.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_INPUT_SHAREDFILES_H

@@ -242,8 +242,8 @@ void CommandLine::applyOption(CLI::App &sub, const std::string &name,
   }
 }
 
-/// Options that a run which goes on takes over, but for what is given: what
-/// makes a run what it is, whatever it runs on.
+/// A run that goes on takes these options over unless they are given: they make
+/// a run what it is, whatever it runs on.
 const std::set<std::string> recipeOptions = {"--optimizer",
                                              "--weight-decay",
                                              "--no-decay",
@@ -280,7 +280,8 @@ std::string CommandLine::resumedDirectory() const {
                                                        : options.checkpointDir;
 }
 
-/// What another choice has replaced, or an artifact or a program has fixed.
+/// Returns whether another choice has replaced an option of the recipe, or an
+/// artifact or a program has fixed it.
 bool CommandLine::isOverridden(const std::string &flag) const {
   const bool hasSchedule = isGiven("--lr-schedule");
   if ((flag == "--min-lr" || flag == "--decay-steps") && hasSchedule)
@@ -321,7 +322,7 @@ void CommandLine::takeRecipe(CLI::Option &option, const std::string &text) {
   }
 }
 
-/// The order of the data and what dropout drops follow from it.
+/// The order of the data and what dropout drops follow from the seed.
 void CommandLine::checkSeed() {
   const std::optional<int64_t> &before = options.recipe.seed;
   if (!before)
@@ -335,7 +336,7 @@ void CommandLine::checkSeed() {
   options.seed = *before;
 }
 
-/// What a run was given it keeps when it goes on.
+/// A run that goes on keeps what it was given.
 void CommandLine::applyRecipe() {
   const std::string directory = resumedDirectory();
   RunRecipe &recipe = options.recipe;
@@ -516,7 +517,7 @@ void CommandLine::checkLearningRate() {
     refuseUnless(completeRate(options.plan.learningRate, options.givenRate));
 }
 
-/// How many steps they make is known once the data is open.
+/// The number of steps that epochs make is known once the data is open.
 void CommandLine::checkEpochs() {
   if (isGiven("--steps"))
     refuse("--epochs and --steps both say how long the run is; give one of the "

@@ -57,7 +57,7 @@ struct GenerateOptions {
   int64_t alternatives = 0;
   bool ignoresEnd = false, showsTimes = false, isChat = false;
   bool showsLogProbabilities = false;
-  /// Names of options that are given where the model's files may say it, too.
+  /// Names of given options whose values the model's files may also say.
   std::vector<std::string> given;
 };
 
@@ -110,10 +110,10 @@ struct ExploreOptions {
 
 /// The options that make a run what it is, as texts.
 struct RunRecipe {
-  /// Of the run that goes on: what it was given, and all values in effect.
+  /// The run that goes on was given `given`, and has all `values` in effect.
   std::map<std::string, std::string> given, values;
   std::optional<int64_t> seed;
-  /// What this run is given, or takes over from the one that it continues.
+  /// This run is given `now`, or takes it over from the run that goes on.
   std::map<std::string, std::string> now;
 };
 
@@ -150,7 +150,7 @@ struct DriverOptions {
   std::string fixedByArtifact;
   /// Options of train that are given, and their texts; with the model.
   std::vector<std::pair<std::string, std::string>> given;
-  RunRecipe recipe;     ///< Of train.
+  RunRecipe recipe;     ///< Only train has one.
   GivenFlags givenRate; ///< Of the learning rate; the rest is as compiled.
 
   // Training.
@@ -162,9 +162,9 @@ struct DriverOptions {
   std::string checkpointDir, resumeDir, weights, log, trace, tensorboard;
   std::string adapter; ///< A directory; also of merge.
   bool resumes = false, resumesIfAny = false;
-  bool randomWeights = false; ///< Nobody forgot to name any.
+  bool randomWeights = false; ///< They are meant to be random.
   double epochs = 0;          ///< In place of --steps; 0: not given.
-  int64_t epochSequences = 0; ///< That these are, once the data is open.
+  int64_t epochSequences = 0; ///< In these epochs, once data is open.
   double peakFlops = 0; ///< Per second, of all devices of the run; 0: unknown.
   Launch launch;        ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;
@@ -221,7 +221,7 @@ struct ParseResult {
 };
 
 /// Parses and checks. A run that goes on has the recipe of its checkpoint,
-/// which `readRecipe` reads, but for what is given.
+/// which `readRecipe` reads, except for the options that are given.
 ParseResult parseCommandLine(int argc, char **argv, DriverOptions &options,
                              RecipeReader readRecipe = nullptr);
 

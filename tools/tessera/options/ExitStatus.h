@@ -7,11 +7,11 @@
 
 namespace tessera {
 
-/// Of a run that was told to stop before its last step: EX_TEMPFAIL of
+/// A run that was told to stop before its last step exits with EX_TEMPFAIL of
 /// sysexits.h, which asks to be started again.
 constexpr int kStoppedExitCode = 75;
 
-/// What the exit codes of a command mean, as help and manual pages say it.
+/// Says what the exit codes of a command mean, for help and manual pages.
 inline std::string exitStatus(const std::string &command) {
   const char *failure = "1 if something failed or was refused; the error says "
                         "what and why.";

@@ -243,7 +243,7 @@ void LineCollector::addBlock(Block &block, unsigned depth) {
                depth);
 }
 
-/// Makes the names of a region's values its own: MLIR numbers the values of
+/// Gives the values of a region names of their own: MLIR numbers the values of
 /// regions that follow each other from the same number on.
 void LineCollector::separate(Region &region, size_t firstLine) {
   llvm::StringSet<> own;

@@ -80,7 +80,7 @@ struct Report {
   int64_t microBatches = 1;
   int64_t parameters = 0, parametersOfRank = 0;
   int64_t trainedParameters = 0; ///< Of all ranks; the others are frozen.
-  bool hasAdapters = false;      ///< Of LoRA; nothing else is trained.
+  bool hasAdapters = false;      ///< It trains adapters of LoRA alone.
   /// Parts of causal attention, by slice of a sequence that ranks share.
   std::vector<double> causalWork;
   /// Flops per optimizer step of a rank, by program (of a stage, or of an

@@ -10,7 +10,7 @@
 using namespace tessera;
 using llvm::StringRef;
 
-/// Of a document: more could have more tokens than a document has.
+/// A longer document could have more tokens than a document may have.
 static constexpr size_t kMostBytes = INT32_MAX;
 
 namespace {
@@ -23,7 +23,7 @@ public:
       : options(options), source(path), visit(visit), leftOut(leftOut),
         kind(kindOf(options, path)) {}
 
-  /// What is wrong, or "".
+  /// Returns what is wrong, or "".
   std::string run() {
     if (std::string why = source.open(); !why.empty())
       return why;
@@ -55,7 +55,7 @@ private:
   DocumentVisitor visit;
   LeftOut &leftOut;
   Kind kind;
-  int64_t number = 0; ///< Of a line.
+  int64_t number = 0; ///< The newest line's.
 };
 
 DocumentFile::Kind DocumentFile::kindOf(const TokenizeOptions &options,
@@ -91,7 +91,7 @@ std::string DocumentFile::readWhole() {
 }
 
 std::string DocumentFile::readLines() {
-  std::string begun; // a line that blocks before have the begin of
+  std::string begun; // a line that began in an earlier block
   for (StringRef block;;) {
     if (std::string why = source.read(block); !why.empty())
       return why;
@@ -146,14 +146,14 @@ std::string DocumentFile::giveJson(StringRef text, const std::string &where) {
   llvm::Expected<llvm::json::Value> value = parseJson(text);
   if (value)
     return giveObject(*value, where);
-  // In a value of several lines both count from where it begins.
+  // Line and column count from where a value of several lines begins.
   return where + " is not JSON: " +
          (kind == Kind::JsonLine ? reasonInLine(value.takeError())
                                  : llvm::toString(value.takeError()));
 }
 
-/// A text under the key, of which null is an empty one; an element of an array
-/// may also be the text itself.
+/// Gives the text under the key, which is empty if it is null. An element of an
+/// array may also be the text itself.
 std::string DocumentFile::giveObject(const llvm::json::Value &value,
                                      const std::string &where) {
   if (std::optional<StringRef> text = value.getAsString();

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// What came of a document.
+/// The result of visiting a document.
 struct Visit {
   std::string wrong;    ///< What is wrong with it, or "".
   bool isEmpty = false; ///< It has no token.
@@ -17,10 +17,10 @@ struct Visit {
 
 using DocumentVisitor = llvm::function_ref<Visit(const std::string &text)>;
 
-/// What is in no document.
+/// Counts what is in no document.
 struct LeftOut {
-  int64_t texts = 0; ///< Without a byte, or without a token.
-  int64_t lines = 0; ///< That are blank.
+  int64_t texts = 0; ///< They have no byte, or no token.
+  int64_t lines = 0; ///< They are blank.
 
   /// "2 empty texts, 1 blank line", or "".
   std::string text() const;

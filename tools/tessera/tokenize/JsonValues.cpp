@@ -18,7 +18,7 @@ std::string JsonValues::unexpected(char c) const {
   return wrong(line, "'" + std::string(1, c) + "' between values");
 }
 
-/// A character that is in no value, or begins one.
+/// Takes a character that is in no value, or begins one.
 std::string JsonValues::addOutside(char c) {
   if (isSpace(c))
     return "";
@@ -51,7 +51,7 @@ std::string JsonValues::addOutside(char c) {
   return "";
 }
 
-/// Takes a character of a value that is nested; whether it is the last one.
+/// Takes a character of a nested value. Returns whether it is the last one.
 bool JsonValues::isDone(char c) {
   value += c;
   if (isString) {

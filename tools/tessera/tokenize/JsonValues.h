@@ -1,6 +1,7 @@
 //===- JsonValues.h - JSON cut into its values ------------------*- C++ -*-===//
-// Of a file of any length one value is in memory: an element of the array that
-// the file is, or one of the values that follow each other in it (JSON lines).
+// Memory holds one value of a file, whatever its length: an element of the
+// array that the file is, or one of the values that follow each other (JSON
+// lines).
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_TOKENIZE_JSONVALUES_H
@@ -18,14 +19,14 @@ public:
   /// `name` is the file's, for errors.
   explicit JsonValues(std::string name) : name(std::move(name)) {}
 
-  /// Gets the text of a value, not yet parsed, and the line that it begins in.
+  /// Gets the text of a value, not yet parsed, and the line where it begins.
   /// Returns what is wrong, or "".
   using Visitor =
       llvm::function_ref<std::string(llvm::StringRef text, int64_t line)>;
 
-  /// Takes more of the file. What is wrong, or "".
+  /// Takes more of the file. Returns what is wrong, or "".
   std::string add(llvm::StringRef block, Visitor visit);
-  /// Says that the file has ended. What is wrong, or "".
+  /// Says that the file has ended. Returns what is wrong, or "".
   std::string finish(Visitor visit);
 
 private:
@@ -47,7 +48,7 @@ private:
 
   std::string name;
   Place place = Place::Start;
-  bool isArray = false; ///< The whole file.
+  bool isArray = false; ///< The whole file is one.
   bool mayEnd = true;   ///< An array may end where an element may begin.
   bool isString = false, isEscaped = false;
   int depth = 0;

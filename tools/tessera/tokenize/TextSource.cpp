@@ -57,7 +57,7 @@ std::string TextSource::read(StringRef &block) {
   bool isFirst = offset == 0;
   if (isFirst) {
     head = held.substr(0, kHeadBytes);
-    // This alone is text.
+    // A pointer of Git LFS is the only foreign content that is legal text.
     const char *foreign = tsr_data_foreign(head.data(), head.size());
     if (foreign && StringRef(foreign).contains("Git LFS"))
       return name() + " is " + foreign + "; fetch that with git lfs pull";
@@ -67,12 +67,12 @@ std::string TextSource::read(StringRef &block) {
   block = StringRef(held).take_front(given);
   if (isFirst)
     block.consume_front("\xEF\xBB\xBF");
-  // A block of a mark alone would be taken for the end.
+  // A block that is only the mark would be taken for the end.
   return block.empty() && given > 0 ? read(block) : "";
 }
 
-/// Sets how many bytes are whole characters; a part of one may be at the end
-/// of a block.
+/// Sets `whole` to how many bytes are whole characters: a block may end within
+/// one.
 std::string TextSource::check(size_t &whole) const {
   const char *zero =
       static_cast<const char *>(std::memchr(held.data(), 0, held.size()));
@@ -83,7 +83,7 @@ std::string TextSource::check(size_t &whole) const {
   whole = at - begin;
   if (isLegal)
     return zero ? wrongAt(text) : "";
-  // Its bytes so far are right if others could make it a character.
+  // A character that the block cuts is right if more bytes could complete it.
   size_t left = text - whole;
   constexpr size_t longest = 4;
   bool isCut = !zero && !isAtEnd && left < longest &&
@@ -99,8 +99,8 @@ std::string TextSource::otherEncoding() const {
     return "UTF-32";
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     return "UTF-16";
-  // Of text in UTF-16 without a mark, one byte of most characters is 0; in
-  // UTF-32, two or three of four.
+  // Without a mark, one byte of most characters is 0 in UTF-16, and two or
+  // three of four are in UTF-32.
   size_t zeros[4] = {}, most = text.size() / 4;
   for (size_t i = 0; i < text.size(); ++i)
     zeros[i % 4] += text[i] == '\0';

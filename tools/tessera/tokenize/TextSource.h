@@ -10,18 +10,18 @@
 namespace tessera {
 
 /// Reads a file, or the standard input ("-"), which must be UTF-8 without
-/// bytes of 0. What it is instead, and where, is an error: other tokens than
-/// those of the text would be trained on. A byte order mark is skipped.
+/// bytes of 0. An error says what the file is instead, and where: a run would
+/// train on other tokens than the text's. A byte order mark is skipped.
 class TextSource {
 public:
   explicit TextSource(const std::string &path) : path(path) {}
   TextSource(const TextSource &) = delete;
   ~TextSource();
 
-  /// What is wrong, or "".
+  /// Returns what is wrong, or "".
   std::string open();
-  /// The next block, of whole characters; empty at the end. What is wrong, or
-  /// "".
+  /// Sets the next block, of whole characters; it is empty at the end. Returns
+  /// what is wrong, or "".
   std::string read(llvm::StringRef &block);
   /// "'a.txt'", or "standard input".
   std::string name() const;
@@ -36,7 +36,7 @@ private:
   int file = -1;
   bool isAtEnd = false;
   std::string held; ///< A block, and what was left of the one before.
-  size_t given = 0; ///< Of `held`.
+  size_t given = 0; ///< Bytes of `held` in the last block.
   std::string head; ///< The first bytes of the file.
   int64_t offset = 0, line = 1; ///< Where `held` begins.
 };

@@ -60,7 +60,7 @@ std::string TokenOutput::indexPath() const {
   return StringRef(file).drop_back(4).str() + ".idx";
 }
 
-/// What would be misread because of how it is called, or cannot be written.
+/// Returns why the file would be misread by its name, or cannot be written.
 std::string TokenOutput::checkNames() const {
   bool isFolder = llvm::sys::fs::is_directory(file);
   if (!isRegular && !isFolder && format == Format::Megatron)
@@ -133,8 +133,8 @@ std::string TokenOutput::megatronHeader() const {
   return header;
 }
 
-/// Behind the lengths, which are there already: where documents begin, and
-/// their numbers.
+/// Appends where documents begin, and their numbers, to the lengths, which are
+/// there already.
 std::error_code TokenOutput::writeIndex() {
   constexpr int64_t most = 1 << 16; // documents at a time
   int64_t begin = 0;
@@ -192,7 +192,8 @@ std::string TokenOutput::refusalOf(const std::string &path,
   return why;
 }
 
-/// Before the files are replaced: what train does not read is not left to it.
+/// Runs before the files are replaced: tokens that train would refuse are an
+/// error here.
 std::string TokenOutput::checkTokens() {
   constexpr int64_t fewest = 2; // a sequence of one token, and its label
   if (total < fewest)
@@ -213,7 +214,7 @@ std::string TokenOutput::finish() {
   if (std::string why = checkTokens(); !why.empty())
     return why;
   std::vector<StreamedOutput *> files = {&content};
-  // An index of other tokens would make others of them.
+  // The index is replaced together with its tokens.
   if (format == Format::Megatron)
     files.push_back(&index);
   auto [error, path] = StreamedOutput::commit(files);

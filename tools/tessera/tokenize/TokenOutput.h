@@ -11,17 +11,17 @@
 
 namespace tessera {
 
-/// Documents of tokens, written as they come, beside the files that `finish`
+/// Writes documents of tokens as they come, beside the files that `finish`
 /// replaces: these are complete or as they were before.
 class TokenOutput {
 public:
-  /// `format` as users name it, for ids below `vocabulary`. What is wrong, or
-  /// "".
+  /// Takes `format` as users name it, and ids below `vocabulary`. Returns what
+  /// is wrong, or "".
   std::string open(const std::string &path, const std::string &format,
                    int64_t vocabulary);
-  /// Ids are below the vocabulary. What is wrong, or "".
+  /// Takes ids below the vocabulary. Returns what is wrong, or "".
   std::string addDocument(llvm::ArrayRef<int32_t> ids);
-  /// Checks that train reads what was written. What is wrong, or "".
+  /// Checks that train reads what was written. Returns what is wrong, or "".
   std::string finish();
 
   int64_t tokens() const { return total; }
@@ -42,7 +42,7 @@ private:
   std::string indexPath() const;
   std::string llmcHeader() const;
   std::string megatronHeader() const;
-  /// What train says of a file that it does not read as `dataFormat`, or "".
+  /// Returns why train does not read a file as `dataFormat`, or "".
   std::string refusalOf(const std::string &path, const char *dataFormat) const;
   const char *dataFormat() const;
 
@@ -52,7 +52,7 @@ private:
   int64_t vocabulary = 0, total = 0, count = 0;
   bool isRegular = true, needsFormat = false;
   StreamedOutput content, index;
-  std::string block; ///< Of one document's tokens.
+  std::string block; ///< One document's tokens.
 };
 
 } // namespace tessera

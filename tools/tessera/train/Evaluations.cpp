@@ -3,6 +3,7 @@
 #include "tools/tessera/train/Evaluations.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/RunCheckpoints.h"
 #include "tools/tessera/train/RunRecord.h"
 #include "tools/tessera/train/StopSignals.h"
 #include "llvm/Support/JSON.h"
@@ -13,12 +14,12 @@ using namespace tessera;
 using llvm::StringRef;
 namespace json = llvm::json;
 
-/// In the manifests of checkpoints.
+/// Manifests of checkpoints hold the record by this name.
 static constexpr const char *kRecord = "evaluations";
-/// Beside the step directory of the best checkpoint, in older versions.
+/// Older versions wrote it beside the step directory of the best checkpoint.
 static constexpr const char *kOldBestFile = "evaluation.json";
 
-/// The file that says that there is a best checkpoint, or "".
+/// Returns the file that tells of a best checkpoint, or "".
 static std::string bestIn(const std::string &directory) {
   for (const char *name : {"manifest.json", kOldBestFile})
     if (std::filesystem::exists(directory + "/" + name))
@@ -91,8 +92,8 @@ bool Evaluations::run(Progress &progress, StepLog &log, Stopping &stopping) {
   return true;
 }
 
-/// One that a run makes because it ends there says nothing of the run as a
-/// whole: a run in one part would not have made it.
+/// An evaluation that is made only because a part of the run ends does not
+/// count: a run in one part would not have made it.
 void Evaluations::compare() {
   const LossPoint &point = measured.back();
   if (!isDueAfter(point.step))
@@ -104,8 +105,8 @@ void Evaluations::compare() {
     reference = point;
 }
 
-/// A checkpoint of its own, so that --keep removes only others. One that cannot
-/// be written is not the best, and the next that is better is tried.
+/// The best checkpoint is one of its own, so that --keep removes only others.
+/// If it cannot be written, the one before stays the best.
 bool Evaluations::keepBest(const LossPoint &before) {
   enterStage(RunStage::Saving);
   tsr_status status = tsr_session_save_as(session, bestDirectory().c_str());
@@ -145,7 +146,7 @@ static LossPoint pointIn(const json::Object &object, StringRef key) {
   return step && loss && *step > 0 ? LossPoint{*step, *loss} : LossPoint{};
 }
 
-/// Losses of other data cannot be compared with those of this one.
+/// Losses of other data cannot be compared with those of this run's data.
 void Evaluations::readState() {
   json::Object state = readRecord(options.resumeDir, kRecord);
   if (state.getString("data") != StringRef(data.identity()))
@@ -155,15 +156,14 @@ void Evaluations::readState() {
   newest = state.getInteger("newest").value_or(0);
 }
 
-/// What older versions wrote beside the step in best/.
+/// Reads what older versions wrote beside the step in best/.
 LossPoint Evaluations::olderBest() const {
   json::Object best;
   best["best"] = jsonObjectIn(bestDirectory() + "/" + kOldBestFile);
   LossPoint point = pointIn(best, "best");
-  char name[32];
-  std::snprintf(name, sizeof name, "/step-%08lld",
-                static_cast<long long>(point.step));
-  return std::filesystem::exists(bestDirectory() + name) ? point : LossPoint{};
+  bool isThere =
+      std::filesystem::exists(bestDirectory() + "/" + nameOfStep(point.step));
+  return isThere ? point : LossPoint{};
 }
 
 /// A run whose best is not known has none yet; nor has one of other data.

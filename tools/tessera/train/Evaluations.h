@@ -12,9 +12,10 @@
 namespace tessera {
 
 /// Measures every --eval-every steps and after the last one, keeps the best
-/// checkpoint and says when a run gets no better. All processes come to the
-/// same. Checkpoints hold where it is, so that a run in parts does what a run
-/// in one does. Every member prints its errors and returns false after one.
+/// checkpoint and says when a run gets no better, with the same result in all
+/// processes. Checkpoints hold its state, so that a run in parts does what a
+/// run in one part does. Every member prints its errors and returns false after
+/// one.
 class Evaluations {
 public:
   Evaluations(const DriverOptions &options, const tsr_artifact *artifact)
@@ -22,18 +23,19 @@ public:
 
   /// Opens the data; a resumed run knows its best checkpoint.
   bool prepare(tsr_session *session);
-  /// Measures after the session's steps so far, unless it has. Nothing has
-  /// happened if the processes agree to stop meanwhile.
+  /// Measures after the session's steps so far, unless that is done. Does
+  /// nothing else if the processes agree to stop meanwhile.
   bool run(Progress &progress, StepLog &log, Stopping &stopping);
   /// Whether a run is to be measured after `steps` steps.
   bool isDueAfter(int64_t steps) const;
-  /// Whether a run was saved at a step without the evaluation that was due.
+  /// Returns whether a run was saved at a step before the evaluation that was
+  /// due there.
   bool isMissingAt(int64_t step) const {
     return isDueAfter(step) && step > 0 && newest != step;
   }
-  /// Whether there is no hope, by --early-stop.
+  /// Returns whether --early-stop ends the run.
   bool isHopeless() const;
-  /// "3 evaluations in a row were no better", of a run without hope.
+  /// Returns "3 evaluations in a row were no better than ..." for such a run.
   std::string whyHopeless() const;
 
   const std::vector<LossPoint> &points() const { return measured; }
@@ -57,9 +59,9 @@ private:
   EvaluationData data;
   Measurement last;
   std::vector<LossPoint> measured;
-  LossPoint best;      ///< Of what is in best/; step 0: none yet.
-  LossPoint reference; ///< Of those every --eval-every steps; step 0: none yet.
-  int64_t worse = 0;   ///< Of these, how many came since.
+  LossPoint best;      ///< The one in best/; step 0: none yet.
+  LossPoint reference; ///< The best every --eval-every steps; likewise.
+  int64_t worse = 0;   ///< How many came since then and were no better.
   int64_t newest = 0;  ///< The step of the last of these.
 };
 

@@ -46,7 +46,8 @@ static bool failAt(int64_t number) {
                      " of the evaluation: " + tsr_last_error());
 }
 
-/// The program counts the labels of the sequences that there are.
+/// Returns whether the program counts labels, so that a batch may have fewer
+/// sequences than rows.
 static bool countsLabels(const tsr_artifact *artifact) {
   JsonList tensors = takeList(tsr_artifact_metadata(artifact), "tensors");
   return llvm::any_of(tensors.entries, [](llvm::StringRef tensor) {
@@ -112,7 +113,7 @@ bool EvaluationData::read(int64_t number) {
   return true;
 }
 
-/// A sum over sequences, so that it does not depend on how they are batched.
+/// The hash is a sum over sequences, so that batches do not change it.
 void EvaluationData::addToHash() {
   for (size_t row = 0; row < batch.size(); row += columns)
     hash += llvm::xxh3_64bits(

@@ -15,7 +15,7 @@ namespace tessera {
 
 /// Over several batches.
 struct Measurement {
-  double sum = 0;  ///< Of the labels that count, in nats.
+  double sum = 0;  ///< Loss of all labels that count, in nats.
   double loss = 0; ///< Mean over them; 0 if there are none.
   int64_t labels = 0, correct = 0;
   int64_t bytes = 0; ///< Of text, that the labels stand for; 0: not known.
@@ -32,8 +32,8 @@ struct Measurement {
 /// Data that a model is measured on, always in the same batches.
 class EvaluationData {
 public:
-  /// Opens it; prints an error and returns false where it has no batch, or
-  /// other tokens than another process.
+  /// Opens the data. Prints an error and returns false if it has no batch, or
+  /// other tokens than that of another process.
   bool open(const DriverOptions &options, const tsr_artifact *artifact,
             tsr_session *session);
   /// Measures the session's parameters; prints errors. The processes of a run
@@ -42,11 +42,11 @@ public:
   bool measure(tsr_session *session, Measurement &result,
                Stopping *stopping = nullptr);
 
-  /// Tells what is measured from what another run measured.
+  /// Names the sequences: runs that measure the same ones have the same text.
   std::string identity() const;
 
   int64_t batches() const { return count; }
-  /// Of the data that no batch has.
+  /// Returns how many sequences are in no batch.
   int64_t leftOut() const {
     return std::max<int64_t>(0, sequences() - count * rows);
   }
@@ -57,7 +57,7 @@ private:
   bool countBatches(int64_t wanted, int64_t length);
   /// Reads `batch`, which the last one of the data need not fill.
   bool read(int64_t number);
-  /// The same. Whether all processes have, and go on.
+  /// Reads likewise. Returns whether all processes have, and go on.
   bool readTogether(int64_t number, tsr_session *session, Stopping *stopping);
   /// Of all batches, whose bytes are counted; the first is read last.
   bool isReadable();
@@ -69,7 +69,7 @@ private:
   std::vector<int32_t> batch;
   bool ofBytes = false; ///< A label is a byte of text.
   LabelBytes labelBytes;
-  uint64_t hash = 0; ///< Of all that is measured.
+  uint64_t hash = 0; ///< Sum of the hashes of all sequences.
 };
 
 } // namespace tessera

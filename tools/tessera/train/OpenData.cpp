@@ -55,8 +55,8 @@ DataSizes tessera::dataSizesOf(const tsr_artifact *artifact) {
   return sizes;
 }
 
-/// Special tokens must be known to be left alone, and are none of the bytes of
-/// a text. Prints an error and returns false.
+/// Special tokens must be known to be left alone, and must not be bytes of a
+/// text. Prints an error and returns false if not.
 static bool isMaskable(const DataSizes &sizes, const tsr_data *data,
                        const std::string &file) {
   if (!sizes.isMasked)

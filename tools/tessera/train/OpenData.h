@@ -14,7 +14,7 @@ struct DestroyData {
 };
 using OpenedData = std::unique_ptr<tsr_data, DestroyData>;
 
-/// As the metadata of an artifact says.
+/// Returns the sizes that the metadata of an artifact says.
 DataSizes dataSizesOf(const tsr_artifact *artifact);
 
 /// The part of --data that `options` train on, read as a model of `sizes` does.
@@ -30,8 +30,8 @@ OpenedData openEvaluationData(const DriverOptions &options,
 /// Whether tokens are the bytes of texts.
 bool isOfBytes(const tsr_data *data);
 
-/// Processes that read different tokens would compute nonsense: all tokens of
-/// `data`, which `files` hold, are compared. Prints an error where they differ.
+/// Compares all tokens of `data`, which `files` hold, between the processes:
+/// different ones would make nonsense. Prints an error where they differ.
 bool compareData(const DriverOptions &options, tsr_session *session,
                  const tsr_data *data, const std::vector<std::string> &files);
 

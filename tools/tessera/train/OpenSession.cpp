@@ -45,7 +45,7 @@ bool tessera::agreeOnProcessor(DriverOptions &options) {
   return true;
 }
 
-/// The share of this process; 0: whatever it has.
+/// Returns the share of this process; 0 if it may use what the host has.
 static int32_t threadsOf(const DriverOptions &options) {
   const int64_t processes = std::max<int64_t>(options.launch.worldSize, 1);
   return options.threads == 0 ? 0

@@ -14,8 +14,9 @@ struct DestroySession {
 };
 using OpenedSession = std::unique_ptr<tsr_session, DestroySession>;
 
-/// Finds what the processors of all processes have, and makes the model be
-/// compiled for that where they differ. False after an error, which is printed.
+/// Finds what the processors of all processes have in common; where they
+/// differ, the model is compiled for that. False after an error, which is
+/// printed.
 bool agreeOnProcessor(DriverOptions &options);
 
 /// All ranks, or the one of this process, without parameters. Null after an

@@ -23,7 +23,7 @@ std::string tessera::findCheckpoint(const std::string &directory) {
   return newest;
 }
 
-static std::string nameOfStep(int64_t step) {
+std::string tessera::nameOfStep(int64_t step) {
   char name[32];
   std::snprintf(name, sizeof name, "step-%08lld", static_cast<long long>(step));
   return name;

@@ -12,13 +12,16 @@ namespace tessera {
 /// The name of the newest checkpoint in a directory, or "".
 std::string findCheckpoint(const std::string &directory);
 
-/// The checkpoints of --checkpoint-dir. Errors are printed, but for those of a
-/// save.
+/// The name of the checkpoint of a step.
+std::string nameOfStep(int64_t step);
+
+/// The checkpoints of --checkpoint-dir. Members print their errors, except
+/// `save`.
 class RunCheckpoints {
 public:
-  /// What came of a save. All processes come to the same.
+  /// The result of a save, which is the same in all processes.
   enum class Saved {
-    Done,    ///< Or there was nothing to do.
+    Done,    ///< It is saved, or there was nothing to do.
     Missing, ///< It could not be written, and may be tried again: problem().
     Failed   ///< The run cannot go on: problem().
   };
@@ -28,25 +31,25 @@ public:
   /// Claims the directory for the session, which is new or resumed. A
   /// checkpoint of another run would be taken for a later one of this run.
   bool claim(tsr_session *session);
-  /// The session has its parameters: what was saved of its step is known, and
-  /// --keep holds for what earlier runs left.
+  /// Call it once the session has its parameters: finds what is saved of its
+  /// step, and applies --keep to what earlier runs left.
   bool start();
-  /// Saves after the session's steps so far, unless that is done, or nothing is
-  /// to be kept.
+  /// Saves the session's steps so far, unless they are saved or nothing is to
+  /// be kept.
   Saved save();
   const std::string &problem() const { return why; }
-  /// Saves what a run that has failed has trained, where that can be done and
-  /// was not tried, and says so.
+  /// Saves what a failed run has trained, if that is possible and was not
+  /// tried, and says what is saved.
   void rescue();
 
-  /// A step after the newest checkpoint was good.
+  /// Notes that a step after the newest checkpoint was good.
   void prove() { provenStep = savedStep; }
-  /// Of the newest checkpoint; -1: none.
+  /// The step of the newest checkpoint, or -1.
   int64_t newest() const { return savedStep; }
   /// Its path, or "".
   std::string newestPath() const;
-  /// What is left of a run that fails. A checkpoint whose next step was bad may
-  /// hold what made it bad.
+  /// Says what is left of a run that fails. A checkpoint whose next step was
+  /// bad may hold what made it bad.
   std::string whatIsSaved() const;
 
 private:

@@ -6,7 +6,7 @@
 
 using namespace tessera;
 
-/// "1 epoch", "0.732 epochs", "92800 epochs".
+/// Returns "1 epoch", "0.732 epochs" or "92800 epochs".
 static std::string epochsText(double epochs) {
   char text[60];
   std::snprintf(text, sizeof text,
@@ -15,7 +15,8 @@ static std::string epochsText(double epochs) {
   return text;
 }
 
-/// By the whole run; earlier steps may have had another batch.
+/// Returns how many sequences the whole run reads. Earlier steps may have had
+/// another batch.
 static double sequencesRead(const RunFacts &facts) {
   return static_cast<double>(facts.sequencesRead) +
          static_cast<double>(facts.lastStep - facts.firstStep) *

@@ -19,9 +19,9 @@ struct RunFacts {
   int64_t firstStep, lastStep;
 };
 
-/// In lines: model and mesh; tokens, sequences and the epochs that all steps of
-/// the run make, of each file where files have weights; how many parameters are
-/// trained and frozen, and where they come from.
+/// Describes a run in lines: model and mesh; tokens, sequences and the epochs
+/// that all its steps make, for each file if files have weights; how many
+/// parameters are trained and frozen, and where they come from.
 std::string runHeader(const RunFacts &facts);
 
 } // namespace tessera

@@ -8,11 +8,11 @@
 
 namespace tessera {
 
-/// Sequences in so many epochs of `sequences`, rounded up; 0: more than a run
-/// can read.
+/// Returns how many sequences so many epochs of `sequences` have, rounded up; 0
+/// if they are more than a run can read.
 int64_t sequencesOfEpochs(double epochs, int64_t sequences);
 
-/// Steps of `batch` sequences that read so many; 0 or less: none.
+/// Returns how many steps of `batch` sequences read so many; 0 for 0 or less.
 int64_t stepsOfSequences(int64_t sequences, int64_t batch);
 
 /// Puts the steps of --epochs, if it is given, in place of those of --steps, as

@@ -3,9 +3,8 @@
 #include "tools/tessera/train/RunRecord.h"
 #include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/StepLog.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <charconv>
-#include <iterator>
 
 using namespace tessera;
 namespace json = llvm::json;
@@ -80,10 +79,7 @@ static std::string numberText(const json::Value &value) {
   if (auto text = value.getAsString())
     return text->str();
   std::optional<double> number = value.getAsNumber();
-  if (!number)
-    return "none";
-  char digits[64];
-  return {digits, std::to_chars(digits, std::end(digits), *number).ptr};
+  return number ? exactText(*number) : "none";
 }
 
 std::map<std::string, std::string>

@@ -1,5 +1,5 @@
 //===- RunRecord.h - what a checkpoint knows of its run ---------*- C++ -*-===//
-// Objects of JSON that `tessera train` keeps in manifests, by name.
+// `tessera train` keeps JSON objects in manifests, each under a name.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_RUNRECORD_H
@@ -13,28 +13,28 @@
 
 namespace tessera {
 
-/// The manifest of a step directory, or of the newest in its parent; nothing if
-/// there is none that can be read.
+/// Returns the manifest of a step directory, or of the newest step in a
+/// directory of steps; nothing if there is none that can be read.
 std::optional<llvm::json::Object> manifestIn(const std::string &directory);
 
-/// A record of a checkpoint; empty if it has none.
+/// Returns a record of a checkpoint; it is empty if there is none.
 llvm::json::Object readRecord(const std::string &directory,
                               llvm::StringRef name);
-/// Keeps it in the checkpoints of a session. Prints an error.
+/// Keeps a record in the checkpoints of a session. Prints an error.
 bool keepRecord(tsr_session *session, const char *name,
                 llvm::json::Object record);
 
-/// The options that a run was given, for parseCommandLine. False: there is no
-/// checkpoint that says.
+/// Reads the options that a run was given, for parseCommandLine. Returns false
+/// if there is no checkpoint that says.
 bool readRecipe(const std::string &directory, RunRecipe &recipe);
 
-/// The values in effect of the options of a run, of those that make it what it
-/// is, by the artifact's metadata.
+/// Returns the values in effect of the options that make a run what it is, as
+/// the artifact's metadata has them.
 std::map<std::string, std::string> recipeValues(const DriverOptions &options,
                                                 const char *metadata);
 
-/// Keeps the recipe of a run in its checkpoints; of one that goes on a line
-/// says what differs from before. Prints errors.
+/// Keeps the recipe of a run in its checkpoints. If the run goes on, notes say
+/// what differs from before. Prints errors.
 bool keepRecipe(const DriverOptions &options, const char *metadata,
                 tsr_session *session);
 

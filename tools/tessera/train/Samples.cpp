@@ -46,7 +46,7 @@ bool Samples::prepare(tsr_session *opened, const tsr_artifact *artifact,
   return encodePrompts();
 }
 
-/// As `tessera generate` ends texts of the model.
+/// Texts end as those of `tessera generate` do.
 bool Samples::readEnds(const tsr_artifact *artifact) {
   tsr_generation_config config = {};
   config.size = sizeof config;

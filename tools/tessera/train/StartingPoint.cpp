@@ -6,7 +6,7 @@
 
 using namespace tessera;
 
-/// Which options make the parameters others than random ones.
+/// Says which options start from other than random parameters.
 static std::string remedies(const std::string &folder) {
   return "start from weights with --load-weights " +
          (folder.empty() ? "PATH" : folder) +
@@ -26,15 +26,15 @@ std::string tessera::checkStartingPoint(const DriverOptions &options,
            remedies(folder);
   if (frozen == Frozen::Some && !file.empty())
     return "--freeze keeps parameters as they are, but they would be random, "
-           "although there is '" +
-           file + "'; " + remedies(folder);
+           "although there is " +
+           file + "; " + remedies(folder);
   if (options.launch.rank != 0)
     return "";
   if (frozen == Frozen::Some)
     printNote("the parameters that --freeze keeps as they are are random; " +
               remedies(""));
   else if (!file.empty())
-    printNote("the parameters are random, and '" + file +
-              "' is not read; start from it with --load-weights " + folder);
+    printNote("the parameters are random, and " + file +
+              " is not read; start from it with --load-weights " + folder);
   return "";
 }

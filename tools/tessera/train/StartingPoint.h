@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Which parameters of a run stay as they are.
+/// The parameters of a run that stay as they are.
 enum class Frozen { None, Some, AllButAdapters };
 
 /// A run that is not resumed and has no --load-weights begins with random

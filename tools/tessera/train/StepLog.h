@@ -17,8 +17,8 @@ namespace tessera {
 
 enum class LogMode { Replace, Append };
 
-/// The shortest number that reads back as `value`; "null" for infinity and NaN,
-/// which JSON has not.
+/// Returns the shortest number that reads back as `value`; "null" for infinity
+/// and NaN, which JSON lacks.
 std::string exactText(double value);
 
 /// Where a run writes its numbers; "" and null: nowhere.

@@ -12,8 +12,8 @@ using namespace tessera;
 
 namespace {
 
-/// What stops a run, and its name in messages. A scheduler may send any of
-/// these some time before it kills.
+/// A signal that stops a run, and its name in messages. A scheduler may send
+/// any of these some time before it kills.
 struct Stopper {
   int signal;
   const char *name;

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// What there is to lose when a signal comes.
+/// The stages of a run differ in what a signal can lose.
 enum class RunStage {
   Preparing, ///< Nothing: the process ends at once, with kStoppedExitCode.
   Stepping,  ///< The steps since the last checkpoint.
@@ -23,14 +23,14 @@ enum class RunStage {
 /// run says nothing: all of them get the Ctrl-C of a terminal.
 void handleStopSignals(bool isFirst);
 
-/// Signals now find the run in this stage.
+/// Tells the handlers that the run is now in this stage.
 void enterStage(RunStage stage);
 
-/// Whether a signal came in a stage other than Preparing and Ending.
+/// Returns whether a signal came while the run was Stepping or Saving.
 bool isToldToStop();
 
-/// "the standard output" or "the standard error" if nobody reads it any more,
-/// because its pipe or terminal is closed. Else null.
+/// Returns "the standard output" or "the standard error" if nobody reads it any
+/// more, because its pipe or terminal is closed; else null.
 const char *closedOutput();
 
 } // namespace tessera

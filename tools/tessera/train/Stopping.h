@@ -19,9 +19,9 @@ public:
   /// This process cannot go on; the others learn it when they next agree.
   void fail() { own = Wish::Fail; }
 
-  /// Whether the run ends here, by what was agreed.
+  /// Returns whether the processes have agreed that the run ends here.
   bool isAgreed() const { return agreed != Wish::GoOn; }
-  /// Whether it ends because a process failed.
+  /// Returns whether the run ends because a process failed.
   bool hasFailed() const { return agreed == Wish::Fail; }
 
 private:
@@ -29,7 +29,7 @@ private:
 
   void checkOutput();
 
-  const bool isFirst; ///< Whether this process talks.
+  const bool isFirst; ///< Only the first process prints.
   Wish own = Wish::GoOn, agreed = Wish::GoOn;
 };
 

@@ -27,8 +27,7 @@ static constexpr int kCurveWidth = 64, kCurveHeight = 12;
 
 /// What byte frequencies alone predict, if the data is text.
 double Training::measureBaseline() const {
-  if (tsr_data_token_bytes(data.get()) != 1 ||
-      tsr_data_documents(data.get()) != 0)
+  if (!isOfBytes(data.get()))
     return 0;
   std::vector<ByteSource> sources;
   for (size_t i = 0; i < options.data.size(); ++i) {
@@ -152,7 +151,7 @@ bool Training::prepare() {
   return bindData() && keepRun();
 }
 
-/// What checkpoints are to know, and hold beside their weights.
+/// Tells the session what checkpoints hold beside their weights.
 bool Training::keepRun() {
   if (!keepRecipe(options, tsr_artifact_metadata(artifact), session.get()))
     return false;

@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-/// How a run ends.
+/// The ways in which a run ends.
 enum class RunEnd { Finished, Stopped, Failed };
 
 /// Every member prints its errors and returns false after one.
@@ -31,15 +31,15 @@ public:
 
   /// Opens data, log and session; draws, loads or restores the parameters.
   bool prepare();
-  /// Whether a resumed run has no step left, or no hope.
+  /// Returns whether a resumed run has no step left, or --early-stop ends it.
   bool isFinished() const {
     return firstStep >= lastStep || evaluations.isHopeless();
   }
-  /// What such a run has to say.
+  /// Prints that such a run is finished.
   bool finish();
   /// What an accelerator is and how it is used, if that is news.
   void printDevice();
-  /// What there is, in lines, before the first step.
+  /// Describes the run in lines, before its first step.
   std::string header(const Report &report) const;
   /// Steps until the end or until a process is told to stop; saves, plots.
   RunEnd run();
@@ -55,7 +55,7 @@ private:
   bool bindData();
   double measureBaseline() const;
   bool startParameters();
-  int64_t countSteps() const; ///< Of the whole run.
+  int64_t countSteps() const; ///< The whole run has so many.
   /// A step, and what is due after it.
   bool round(Progress &progress);
   bool step(Progress &progress);
@@ -63,8 +63,8 @@ private:
   void noteNoLabels(Progress &progress, const tsr_step_result &result);
   /// Whether the run goes on after a step that may have been skipped.
   bool judge(Progress &progress, const tsr_step_result &result);
-  /// Whether the run goes on; before its last step it does so without a
-  /// checkpoint that cannot be written now.
+  /// Returns whether the run goes on. Before its last step it goes on even if a
+  /// checkpoint cannot be written now.
   bool save(Progress &progress);
   bool look(Progress &progress);
   bool isOver() const;

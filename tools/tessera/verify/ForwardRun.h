@@ -24,10 +24,10 @@ struct ForwardValue {
   int64_t before = 0; ///< Values of this name and size before it.
 };
 
-/// What nn-decompose-layers has made of a program.
+/// Counts what nn-decompose-layers has replaced in a program.
 struct Formulation {
   int64_t replaced = 0;           ///< Ops.
-  std::vector<std::string> whole; ///< Why others are not.
+  std::vector<std::string> whole; ///< Ops that it left, and why.
 };
 
 /// Reads it from a module that has gone through the pass.

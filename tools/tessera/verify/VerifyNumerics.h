@@ -34,7 +34,7 @@ struct RunOptions {
   /// Muon makes unit steps of directions that rounding alone has given a
   /// gradient: if not, one step is run, and what Muon makes is not compared.
   bool comparesMuon = true;
-  /// What diagnostics call the program that is compared with the serial one.
+  /// Diagnostics give the program that is compared this name.
   const char *other = "parallel program";
 };
 

@@ -151,7 +151,7 @@ static int64_t smallBatch(const PlanOptions &plan) {
 
 /// Layers enough for every chunk of the pipeline (a layer is two segments, and
 /// what is before and after the layers is one each), and for those that
-/// options name. Where the first layers are recomputed, one more may not be.
+/// options name. If the first layers are recomputed, one more is not.
 static int64_t smallLayers(const PlanOptions &plan) {
   constexpr int64_t usual = 2;
   int64_t least = std::clamp(plan.memory.recomputeLayers + 1, usual, usual + 1);
@@ -167,8 +167,8 @@ static int64_t smallLayers(const PlanOptions &plan) {
   return std::max(least, (chunks - 1) / 2);
 }
 
-/// Whether names of what is trained or decays may say which layer they mean:
-/// then the others are needed, too.
+/// Returns whether names of what is trained or decays may say which layer they
+/// mean: then the others are needed, too.
 static bool namesLayers(const PlanOptions &plan) {
   auto hasNumber = [](const NamePattern &pattern) {
     return llvm::any_of(pattern.str(), [](char c) { return llvm::isDigit(c); });
@@ -240,8 +240,8 @@ static ImportOptions shrunkImport(const DriverOptions &options,
   return import;
 }
 
-/// What a check has otherwise than the program of full size, whose layers may
-/// be more than those of `module`.
+/// Changes the plan of the program of full size, which may have more layers
+/// than `module`, so that programs can be compared.
 static void makeComparable(ModuleOp module, PlanOptions &plan,
                            Precision precision) {
   auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
