@@ -287,7 +287,7 @@ TEST(WeightNames, WhatTheArtifactHasNotIsNamed) {
   EXPECT_EQ(notes(training), "") << "of the last call alone";
 }
 
-/// Buffers and heads change no model, so these are no reason.
+/// Buffers and heads change no model, so a file with them is loaded.
 TEST(WeightNames, UnknownKeysRefuseUnknownTensors) {
   Training training(1, 1, {}, [](json &m) {
     m["model"]["unknown_keys"] = {"norm_kind", "shape"};
@@ -401,6 +401,23 @@ TEST(WeightNames, UntiedHeadIsItsOwn) {
       << tsr_last_error();
   EXPECT_EQ(training.read("parameter", "lm_head.weight", V), expected());
   EXPECT_EQ(training.read("parameter", "shared.weight", 1)[0], 4);
+}
+
+/// BERT's files hold both biases; only a tied model reads the head's own.
+TEST(WeightNames, UntiedDecoderHasItsOwnBias) {
+  const char *own = "cls.predictions.decoder.bias";
+  const char *ofHead = "cls.predictions.bias";
+  Training untied(1, 1, {}, renamed("transformer.bias", own));
+  ASSERT_EQ(load(untied, {weight("w"), number(own, 3), number(ofHead, 4)}),
+            TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(untied.read("parameter", own, 1)[0], 3);
+  EXPECT_CONTAINS(notes(untied), "'cls.predictions.bias' ignored");
+  Training tied(1, 1, {}, renamed("transformer.bias", ofHead));
+  EXPECT_EQ(load(tied, {weight("w"), number(own, 3), number(ofHead, 4)}),
+            TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(), "'cls.predictions.decoder.bias' differs "
+                                    "from 'cls.predictions.bias'");
 }
 
 } // namespace

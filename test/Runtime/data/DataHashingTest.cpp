@@ -18,10 +18,10 @@ Data open(const std::string &path, const std::string &format = "auto") {
   return Data({path}, options);
 }
 
-/// More than a block, with a token that may differ.
+/// Makes a text of more than one block, with `token` at a position.
 std::string textWith(char token, size_t at) {
   std::string text;
-  for (int i = 0; i < 700'000; ++i)
+  for (int64_t i = 0; i < 700'000; ++i)
     text += static_cast<char>('a' + i * i % 23);
   text[at] = token;
   return text;
@@ -65,7 +65,8 @@ TEST(DataHashing, AThreadFindsTheSame) {
   EXPECT_EQ(hashing->wait(), expected);
 }
 
-/// Training has the error; what was trained so far is saved.
+/// The hash is empty: training meets the error itself, and what was trained so
+/// far is saved.
 TEST(DataHashing, AFileThatIsCutHasNoHash) {
   fixture::TemporaryDirectory directory;
   std::string path = directory / "d.txt";

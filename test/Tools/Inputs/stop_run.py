@@ -4,7 +4,7 @@
     stop_run.py close WHEN COMMAND...         closes the standard output of the run then, as `head` does
     stop_run.py close-errors WHEN COMMAND...  closes its standard error
     stop_run.py overwrite=FILE WHEN COMMAND.. fills FILE with bytes 255 then
-    stop_run.py remove=FOLDER WHEN COMMAND... removes FOLDER then
+    stop_run.py remove=FOLDER WHEN COMMAND... removes FOLDER then, and sends SIGTERM once an error names it
     stop_run.py rank=R:SIGNAL WHEN COMMAND... starts two processes, of which rank R gets it; WHEN is of rank 0
 """
 import os
@@ -58,7 +58,12 @@ def act():
         with open(how[10:], "r+b") as file:
             file.write(b"\xff" * size)
     elif how.startswith("remove="):
-        shutil.rmtree(how[7:])
+        folder = how[7:]
+        os.rename(folder, folder + ".gone")  # at once, although the run may be writing into it
+        shutil.rmtree(folder + ".gone")
+        while processes[0].poll() is None and not any(f"{folder}' is gone" in line for line in errors[0]):
+            time.sleep(0.01)
+        processes[0].send_signal(signal.SIGTERM)
     else:
         rank, name = how[5:].split(":") if how.startswith("rank=") else ("0", how)
         processes[int(rank)].send_signal(getattr(signal, name))
