@@ -141,7 +141,8 @@ private:
   std::map<std::string, std::string> given;
 };
 
-/// The newest step of a directory of checkpoints; else the folder itself.
+/// Returns the newest step of a directory of checkpoints, or the folder itself
+/// if it is a model or holds no checkpoint.
 std::string modelIn(const std::string &folder) {
   tsr_checkpoint *checkpoint = nullptr;
   if (std::filesystem::exists(folder + "/config.json") ||

@@ -1,4 +1,4 @@
-// What parseJson makes of texts, and where it finds errors. The right values of
+// These tests check the values and the errors of parseJson. The right values of
 // escapes and duplicate keys are those of Python's json.
 #include "tessera/Json/ParseJson.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -101,7 +101,7 @@ public:
   }
 
 private:
-  /// About a third of the labels of rows of `columns` tokens.
+  /// Ignores about a third of the labels, in rows of `columns` tokens.
   void ignoreSome(int64_t columns) {
     for (size_t k = 0; k < tokens.size(); ++k) {
       if (k % columns != static_cast<size_t>(columns) - 1)

@@ -341,7 +341,7 @@ TEST(EncodingErrorTest, WeightsOfAnotherModelOrWithoutNumbers) {
                 "the last run had 0 texts and no text 0");
 }
 
-/// Each from the hidden states of a text that is padded in its batch.
+/// Poolings are of the hidden states of a text that is padded in its batch.
 TEST(PoolingTest, IsThatOfSentenceTransformers) {
   tessera::Encoder encoder =
       encoderOf(artifactOf("bert-padded", "f64", ""),

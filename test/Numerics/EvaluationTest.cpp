@@ -102,7 +102,7 @@ TEST_P(EvaluationTest, IsTheSameOnEveryMesh) {
   }
 }
 
-/// What all sequences come to, some at a time.
+/// Evaluates all sequences, `batchTokens` tokens at a time.
 tsr_evaluation evaluateAll(Trainer &trainer, const Tokens &data,
                            size_t batchTokens) {
   tsr_evaluation all = {0, 0, 0};
@@ -278,7 +278,8 @@ TEST(InvariantEvaluationTest, HasTheSameBitsOnEveryMesh) {
   }
 }
 
-/// Neither is taken for a whole one.
+/// A count of tokens that is no number of sequences, none or too many is
+/// refused.
 TEST(IncompleteBatchTest, IsOfWholeSequences) {
   Build build = evaluated();
   Trainer trainer(compiled(kModels[0], build));

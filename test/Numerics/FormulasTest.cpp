@@ -15,7 +15,8 @@ namespace {
 /// One key of a config and its value.
 using Change = std::pair<std::string, std::string>;
 
-/// Grouped heads, rotations, a window and an RMS norm.
+/// Writes the config of a model with grouped heads, rotations, a window and RMS
+/// norms.
 std::string mistralWith(const Change &change = {}) {
   std::vector<Change> keys = {
       {"model_type", "\"mistral\""}, {"vocab_size", "23"},
@@ -38,8 +39,8 @@ Build buildWith(bool formulas) {
   return build;
 }
 
-/// Largest difference of a moment or a parameter after two steps of one: all of
-/// them follow from gradients.
+/// Returns the largest relative error of the first moments, which follow from
+/// gradients, after two steps of each program.
 double differenceOf(const std::string &found, const std::string &wanted) {
   Trainer formulas(found), kernels(wanted);
   double worst = 0;

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of files that have their sizes and take no room.
+/// Makes sparse files: they have their sizes and take no room.
 class HashingText : public testing::Test {
 protected:
   HashingText() {

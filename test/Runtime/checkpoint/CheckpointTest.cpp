@@ -76,7 +76,7 @@ TEST(Checkpoint, SeedIsRestored) {
   EXPECT_EQ(loaded.state(), initial);
 }
 
-/// Rewrites a manifest; its hash is of its text without it.
+/// Rewrites a manifest. Its hash is that of its text without the hash.
 void changeManifest(const std::string &checkpoint,
                     const std::function<void(json &)> &change) {
   json manifest = json::parse(readFile(checkpoint + "/manifest.json"));
@@ -120,9 +120,8 @@ TEST(Checkpoint, AnOlderOneCountsSteps) {
   EXPECT_EQ(loaded.state(), saved.state());
   EXPECT_EQ(tsr_session_sequences(loaded.session),
             3 * tsr_artifact_batch(loaded.artifact));
-  EXPECT_NE(std::string(tsr_session_notes(loaded.session))
-                .find("3 steps are taken for as many batches of "),
-            std::string::npos);
+  EXPECT_CONTAINS(tsr_session_notes(loaded.session),
+                  "3 steps are taken for as many batches of ");
 }
 
 TEST(Checkpoint, AnOlderOneHasNamesOfBefore) {
@@ -216,8 +215,9 @@ TEST(Checkpoint, TakesTheModelsFilesAlong) {
   TemporaryDirectory directory, folder;
   fs::create_directories(folder / "1_Pooling");
   fs::create_directories(folder / "2_Normalize");
-  for (const char *name :
-       {"tokenizer.json", "modules.json", "1_Pooling/config.json"})
+  const std::string names[] = {"tokenizer.json", "modules.json",
+                               "1_Pooling/config.json"};
+  for (const std::string &name : names)
     writeFile(folder / name, name);
   writeFile(folder / "notes.txt", "not of the model");
   Training training(1, 1);
@@ -227,8 +227,7 @@ TEST(Checkpoint, TakesTheModelsFilesAlong) {
   fs::remove_all(folder.path); // they were read
   ASSERT_EQ(save(training, directory.path), TSR_OK) << tsr_last_error();
   std::string step = stepDirectory(directory.path, 0);
-  for (const char *name :
-       {"tokenizer.json", "modules.json", "1_Pooling/config.json"})
+  for (const std::string &name : names)
     EXPECT_EQ(readFile(step + "/" + name), name);
   EXPECT_TRUE(fs::is_directory(step + "/2_Normalize"));
   EXPECT_FALSE(fs::exists(step + "/notes.txt"));

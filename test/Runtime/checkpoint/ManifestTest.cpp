@@ -32,7 +32,7 @@ TEST(Manifest, KeepsTheHashOfAllTokens) {
             "'d.txt' of 100 tokens (hash 00000000000000aa)");
 }
 
-/// Those have no such key, and are compared by what they have.
+/// Older manifests lack the key and are compared by the hashes of their ends.
 TEST(Manifest, OfBeforeKnowsTheEndsAlone) {
   fixture::TemporaryDirectory directory;
   std::string path = directory / "manifest.json";

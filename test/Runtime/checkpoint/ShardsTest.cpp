@@ -166,10 +166,9 @@ TEST_F(Shards, OtherFormatsAndEmptyDirectoriesSayWhatToDo) {
          "which is a program and is not run; load it with transformers and "
          "save it with model.save_pretrained(DIRECTORY, "
          "safe_serialization=True)");
-  expect("pytorch_model.bin.index.json", TSR_UNSUPPORTED, "safe_serialization");
-  expect("pytorch_model-00001-of-00002.bin", TSR_UNSUPPORTED,
-         "safe_serialization");
-  expect("model.pt", TSR_UNSUPPORTED, "safe_serialization");
+  for (const char *pickle : {"pytorch_model.bin.index.json",
+                             "pytorch_model-00001-of-00002.bin", "model.pt"})
+    expect(pickle, TSR_UNSUPPORTED, "safe_serialization");
   expect("tf_model.h5", TSR_UNSUPPORTED, "TensorFlow");
   expect("flax_model.msgpack", TSR_UNSUPPORTED, "Flax");
   expect("model-q4.gguf", TSR_UNSUPPORTED, "GGUF");

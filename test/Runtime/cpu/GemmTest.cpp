@@ -310,7 +310,6 @@ TEST(Gemm, BlockedDoesNotDependOnThreads) {
   }
 }
 
-/// Large enough for regions, and with edges in each of them.
 static void expectSameOnThreads(const GemmCase &c) {
   GemmData one(c, 8, 3);
   one.a.fillNormal(1);
@@ -329,6 +328,7 @@ static void expectSameOnThreads(const GemmCase &c) {
   }
 }
 
+/// The shapes are large enough for regions, and have edges in each of them.
 TEST(Gemm, BitsDoNotDependOnThreads) {
   const int64_t shapes[][3] = {{129, 182, 183}, {36, 88, 203},  {9, 70, 41},
                                {145, 64, 157},  {331, 411, 66}, {75, 160, 801},

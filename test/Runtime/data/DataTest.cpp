@@ -197,7 +197,7 @@ TEST(Data, AFailedBatchLeavesTheTokensAlone) {
             TSR_INVALID_ARGUMENT);
 }
 
-/// A file of `count` tokens of a type, all 5 but those at `bad`.
+/// Makes a file of `count` tokens of a type, all 5 but those at `bad`.
 template <class Integer>
 std::string mostlyLegal(int64_t count, std::vector<int64_t> bad,
                         Integer value) {
@@ -232,7 +232,7 @@ TEST(Data, EveryTokenIsCheckedAtTheStart) {
       "token 200 at position " + std::to_string(count - 70));
 }
 
-/// The types of Megatron that have a sign, of which each has its own largest.
+/// Megatron's types with a sign each have their own largest token.
 TEST(Data, EveryTokenOfMegatronIsCheckedAtTheStart) {
   TemporaryDirectory directory;
   constexpr int64_t count = (5 << 20) + 3;

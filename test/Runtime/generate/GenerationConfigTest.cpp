@@ -5,10 +5,8 @@
 
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/support/Status.h"
+#include "test/Runtime/fixture/Fixture.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 
 using namespace tessera;
@@ -18,18 +16,12 @@ namespace {
 using Ids = std::vector<int32_t>;
 using Files = std::map<std::string, std::string>;
 
-/// A model's folder with these files.
-class Folder {
-public:
+/// Holds the files of a model.
+struct Folder : fixture::TemporaryDirectory {
   explicit Folder(const Files &files) {
-    std::string name = ::testing::TempDir() + "generation-config-XXXXXX";
-    path = mkdtemp(name.data());
     for (const auto &[file, text] : files)
-      std::ofstream(path + "/" + file) << text;
+      fixture::writeFile(*this / file, text);
   }
-  ~Folder() { std::filesystem::remove_all(path); }
-
-  std::string path;
 };
 
 Metadata artifactOf(const Files &files) {

@@ -112,7 +112,7 @@ TEST(Sampler, RestrictionsKeepTheMostProbable) {
   expectFrequencies(sampling, restricted(1.0, {1}));
 }
 
-/// As `transformers` applies temperature, top_k, top_p and min_p in turn.
+/// `transformers` applies temperature, top_k, top_p and min_p in this order.
 TEST(Sampler, TopPSumsWhatTopKLeaves) {
   std::vector<float> logits;
   for (double p : {0.4, 0.3, 0.2, 0.1})

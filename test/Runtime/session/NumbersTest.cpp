@@ -120,8 +120,7 @@ TEST(Initializer, FormulaOfTheDocument) {
   EXPECT_EQ(values[3], next);
 }
 
-/// 15 of 100 tokens and one per sequence; 8 of 10 of them hidden.
-/// Tokens [batch, sequence + 1] of `model`, token `of(i)` at position i.
+/// Makes tokens [batch, sequence + 1] of `model`, with `of(i)` at position i.
 template <class Of>
 std::vector<int32_t> rowsOf(const Model &model, const Of &of) {
   std::vector<int32_t> tokens(model.batch * model.columns());
@@ -130,6 +129,7 @@ std::vector<int32_t> rowsOf(const Model &model, const Of &of) {
   return tokens;
 }
 
+/// 15 of 100 tokens are labels, one per sequence at least; 8 of 10 are hidden.
 TEST(TokenMask, SharesOfTheDefinition) {
   Model model = {1000, 128, 64, 1, 999};
   auto tokenAt = [](int64_t i) { return static_cast<int32_t>(i % 998); };
@@ -156,8 +156,8 @@ TEST(TokenMask, SharesOfTheDefinition) {
   EXPECT_GE(*std::min_element(perSequence.begin(), perSequence.end()), 1);
 }
 
-/// As [CLS] text [SEP] [PAD] ..: of every sequence that has a token of text,
-/// one is predicted, and what is special is as it was.
+/// Sequences are [CLS] text [SEP] [PAD] ..: each that has a token of text has a
+/// label, and special tokens stay as they are.
 TEST(TokenMask, SpecialTokensAndPaddingAreNeitherHiddenNorLabels) {
   Model model = {1000, 16, 256, 1, 999};
   model.special = {0, 101, 102, 999};
@@ -189,7 +189,7 @@ TEST(TokenMask, SpecialTokensAndPaddingAreNeitherHiddenNorLabels) {
   EXPECT_GT(hidden, 100);
 }
 
-/// Padding of a model with a mask of padding is as special.
+/// A model with a mask of padding hides no padding token.
 TEST(TokenMask, PaddingIsKnownWithoutATokenizer) {
   Model model = {1000, 16, 64, 1, 999};
   model.padding = 7;

@@ -14,7 +14,7 @@ namespace fixture {
 struct Processes {
   int dp = 2, tp = 2;
   tsr_session_options options = {};
-  /// What goes wrong in a step, and on which rank.
+  /// These say what goes wrong in a step, and on which rank.
   int fault = FAULT_NONE, faultyRank = 0;
 };
 

@@ -287,8 +287,8 @@ TEST(TokenizerApi, KnowsTokens) {
   EXPECT_THROW(tokenizer.find("<none>"), Exception);
 }
 
-/// As transformers has it: special_tokens_map.json counts more, but not beside
-/// a newer tokenizer_config.json, which lists the added tokens.
+/// In transformers special_tokens_map.json counts more, but not beside a newer
+/// tokenizer_config.json, which lists the added tokens.
 TEST(TokenizerApi, EndsAreOfEitherFile) {
   namespace fs = std::filesystem;
   const fs::path folder =
