@@ -153,7 +153,8 @@ struct Model {
   /// Of an artifact that encodes texts: positions of a sequence whose logits
   /// can be asked for; 0 of an encoder without a head.
   std::optional<int64_t> predictions;
-  /// Keys of the config that nobody knows: the model may be another one.
+  /// Lists keys of the config that the importer does not know: the model may be
+  /// another one.
   std::vector<std::string> unknownKeys;
 
   /// Labels of a sequence, and the tokens that make its inputs and labels.
@@ -199,8 +200,9 @@ struct Metadata {
   std::vector<TaskInfo> tasks; ///< of all stages
   /// By name the texts of those that the model was imported from: JSON objects.
   std::map<std::string, std::string> configFiles;
-  /// By key the JSON of what the model was imported with: what changes the
-  /// function that it computes, and what changes its training alone.
+  /// Hold the JSON of the settings that the model was imported with, by key:
+  /// `modelKeys` change the function that it computes, `trainingKeys` its
+  /// training alone.
   std::map<std::string, std::string> modelKeys, trainingKeys;
 
   /// Null if there is none.
@@ -208,8 +210,8 @@ struct Metadata {
   bool hasParameters() const;
   /// There is a program that measures the loss.
   bool hasEvaluation() const;
-  /// It counts labels, so that some may be ignored, whatever the step does; in
-  /// older artifacts, only of models that ignore labels.
+  /// That program counts labels, so that some may be ignored, whatever the step
+  /// does. In older artifacts only those of models that ignore labels do.
   bool evaluationCounts() const;
   /// There is a program that scores given tokens; in older artifacts that
   /// generate there is none.

@@ -1,6 +1,6 @@
 //===- AdapterDelta.h - what adapters add to weights ------------*- C++ -*-===//
-// W + alpha / r B A, in f64: of each weight that has an adapter, the second
-// term, for the elements that are asked for.
+// The weight of an adapted layer is W + alpha / r B A. This computes the second
+// term, in f64, for the elements that are asked for.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CHECKPOINT_ADAPTERDELTA_H
 #define TESSERA_RUNTIME_CHECKPOINT_ADAPTERDELTA_H
@@ -13,13 +13,13 @@
 
 namespace tessera {
 
-/// What one layer's adapter adds.
+/// Computes the values that one layer's adapter adds to its weight.
 class AdapterDelta {
 public:
   AdapterDelta(const FileTensor &a, const FileTensor &b,
                const AdapterConfig &config);
 
-  /// Of the weight, as its file holds it.
+  /// Returns the shape of the weight as its file holds it.
   std::vector<int64_t> shape() const {
     return transposed ? std::vector<int64_t>{in, out}
                       : std::vector<int64_t>{out, in};
@@ -39,8 +39,9 @@ struct AdapterPair {
   const FileTensor *a = nullptr, *b = nullptr;
 };
 
-/// By the names of a model's weights the pairs that adapt them, all of the
-/// adapter's. TSR_MISMATCH: it is of another model, or a pair lacks one.
+/// Returns all pairs of the adapter by the names of the weights that they
+/// adapt. TSR_MISMATCH: the adapter is of another model, or one of a pair is
+/// missing.
 std::map<std::string, AdapterPair> matchAdapter(const TensorFiles &weights,
                                                 const AdapterFiles &adapter);
 

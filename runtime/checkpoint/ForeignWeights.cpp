@@ -47,7 +47,7 @@ struct KnownName {
   const Format &format;
 };
 
-/// The first that fits counts.
+/// The first row that fits a name counts.
 constexpr KnownName byName[] = {
     {"consolidated", ".pth", original},
     {"consolidated", ".safetensors", original},
@@ -115,7 +115,7 @@ void refuseForeignWeights(const InputFile &file) {
          ", not safetensors; ", format->remedy);
 }
 
-/// What a safetensors file is that has not the name of a whole model.
+/// Says what a safetensors file holds that is not named like a whole model.
 static std::string describeSafetensors(const std::string &name) {
   const std::string shard = "model-0", adapter = "adapter_model";
   if (name.compare(0, shard.size(), shard) == 0)

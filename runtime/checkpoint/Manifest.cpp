@@ -54,7 +54,7 @@ static DataPosition readPosition(const JsonView &root) {
   return position;
 }
 
-/// Texts of JSON as what they mean.
+/// Writes JSON texts as the values that they stand for.
 static void writeKeys(const std::map<std::string, std::string> &keys,
                       const char *name, json &root) {
   if (keys.empty())

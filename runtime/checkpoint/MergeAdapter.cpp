@@ -48,8 +48,8 @@ private:
   std::map<std::string, AdapterPair> pairs; ///< by the weight's name
 };
 
-/// The two must be of one model, if checkpoints say of which they are, and the
-/// weights those that the adapter was trained beside.
+/// Model and adapter must be of one model, if checkpoints say of which they
+/// are, and the adapter must have been trained beside these weights.
 void Merging::checkTrainedBeside(const std::string &model,
                                  const std::string &adapter) const {
   const std::optional<Manifest> trained = manifestBeside(adapter);

@@ -47,7 +47,7 @@ std::vector<ConfigText> configTexts(const Metadata &metadata) {
   return files;
 }
 
-/// What lies beside weights and says how to use them.
+/// Names the files beside weights that say how to use them.
 static constexpr const char *besideWeights[] = {
     "config.json",
     "generation_config.json",
@@ -67,7 +67,7 @@ static constexpr const char *besideWeights[] = {
     "sentence_bert_config.json",
     "config_sentence_transformers.json"};
 
-/// Of sentence-transformers: "1_Pooling", "2_Normalize".
+/// Recognizes the modules of sentence-transformers: "1_Pooling", "2_Normalize".
 static bool isModule(const std::string &name) {
   return name.size() > 2 && name[0] >= '0' && name[0] <= '9' && name[1] == '_';
 }

@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-// As the reference implementation: a longer header is an attack or a mistake.
-// A tensor has three keys and some ten numbers.
+// The reference implementation has the same limit of bytes: a longer header is
+// an attack or a mistake. A tensor has three keys and some ten numbers.
 static constexpr JsonLimits limits = {100'000'000, 4, 20'000'000,
                                       RepeatedKey::Refused};
 
@@ -32,7 +32,7 @@ int64_t elementBits(const std::string &dtype) {
   return 0;
 }
 
-/// The header of a file that has one, which begins with '{'.
+/// Returns the header, which begins with '{'. TSR_CORRUPT, TSR_UNSUPPORTED.
 static std::string readTableHeader(const InputFile &file) {
   uint64_t length = 0;
   if (file.size() < sizeof length)
@@ -62,7 +62,7 @@ static std::string readTableHeader(const InputFile &file) {
   return header;
 }
 
-/// A number without a sign.
+/// Reads a number that has no sign.
 static int64_t sizeIn(const JsonView &view) {
   if (!view.raw().is_number_unsigned())
     view.refuse("must be an integer from 0 to 9223372036854775807");
@@ -76,7 +76,7 @@ static std::vector<int64_t> sizesIn(const JsonView &view) {
   return sizes;
 }
 
-/// Bytes of a tensor of this type and shape.
+/// Returns the bytes of a tensor of this type and shape.
 static uint64_t bytesOf(const JsonView &view, const FileTensor &tensor) {
   auto bits = static_cast<uint64_t>(elementBits(tensor.dtype));
   if (bits == 0)
@@ -124,12 +124,13 @@ static void checkMetadata(const JsonView &view) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where tensors lie
+// The layout of tensors
 //===----------------------------------------------------------------------===//
 
 using PlacedTensor = std::pair<const std::string, FileTensor>;
 
-/// Says where two neighbours do not meet. Offsets are of the data.
+/// Says where two neighbours do not meet. Offsets count from the first byte of
+/// the data.
 [[noreturn]] static void refuseNeighbours(const std::string &path,
                                           const PlacedTensor *before,
                                           const PlacedTensor &tensor,
@@ -178,7 +179,7 @@ static void checkLayout(const InputFile &file, uint64_t begin,
 SafetensorsFile::SafetensorsFile(const std::string &path) : input(path) {
   std::string header = readTableHeader(input);
   std::string source = concat("'", path, "' header");
-  // To the parser a zero byte is an end.
+  // The parser takes a zero byte for the end of the text.
   if (size_t zero = header.find('\0'); zero != header.npos)
     fail(TSR_CORRUPT, source, " has a zero byte at ", zero, " of ",
          header.size(), "; it is filled up with spaces alone");

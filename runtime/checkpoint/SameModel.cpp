@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// The family says more than any key of it.
+/// The family is compared first: it says more than any other key.
 static constexpr const char *firstKey = "model_type";
 
 static void checkKey(const std::string &key, const Keys &own, const Keys &saved,

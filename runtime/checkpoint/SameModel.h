@@ -20,12 +20,12 @@ using Keys = std::map<std::string, std::string>;
 /// Older artifacts and checkpoints have no keys.
 void checkSameModel(const Keys &own, const Keys &saved,
                     const std::string &checkpoint);
-/// Lines about keys that both have with different values.
+/// Returns a line about each key that both have with different values.
 std::vector<std::string> trainingDifferences(const Keys &own, const Keys &saved,
                                              const std::string &checkpoint);
 
-/// Of a directory that a checkpoint is, its manifest; nullopt of others, as
-/// other programs write files of that name, too. TSR_CORRUPT.
+/// Returns the manifest of a directory that is a checkpoint, and nullopt for
+/// others: other programs write files of that name, too. TSR_CORRUPT.
 std::optional<Manifest> manifestBeside(const std::string &directory);
 
 /// Hashes values as bf16 rounds them, so that it does not matter in which type
@@ -33,13 +33,14 @@ std::optional<Manifest> manifestBeside(const std::string &directory);
 std::string hashOfValues(
     int64_t elements,
     const std::function<void(int64_t first, int64_t count, double *out)> &read);
-/// The base that files of weights are, by the plain names of their tensors;
-/// integers are left out.
+/// Describes files of weights as a base of adapters, by the plain names of
+/// their tensors; integers are left out.
 AdapterBase baseOf(const TensorFiles &weights);
-/// What an adapter in a checkpoint was trained beside; older manifests do not
-/// say it, but the weights lie there, too.
+/// Returns the weights that an adapter in a checkpoint was trained beside.
+/// Older manifests do not name them, but they lie in the checkpoint.
 AdapterBase trainedBase(const Manifest &manifest, const std::string &directory);
-/// TSR_MISMATCH names a tensor that is another one in the base of the adapter.
+/// TSR_MISMATCH names a tensor that differs from the one that the adapter was
+/// trained beside.
 void checkSameBase(const AdapterBase &own, const AdapterBase &trained,
                    const std::string &model, const std::string &adapter);
 

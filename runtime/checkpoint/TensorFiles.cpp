@@ -46,7 +46,7 @@ void TensorFiles::addShard(const std::string &path) {
   }
 }
 
-/// Shards that the index names and that are not beside it, all of them.
+/// TSR_NOT_FOUND: some shards that the index names are not beside it.
 static void checkShardsAreThere(const std::string &index,
                                 const std::string &directory,
                                 const std::map<std::string, std::string> &map) {

@@ -25,7 +25,7 @@ public:
   explicit TensorFiles(const std::string &path);
 
   const std::string &path() const { return name; }
-  /// All files that were read: the index, then the shards.
+  /// Returns all files that were read: the index, if any, then the shards.
   std::vector<std::string> paths() const;
   const std::map<std::string, const FileTensor *> &tensors() const {
     return entries;

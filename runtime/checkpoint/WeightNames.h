@@ -32,8 +32,8 @@ bool isBuffer(const std::string &name);
 bool isHead(const std::string &name);
 /// Other names of the tensor where a model ties the two.
 std::vector<std::string> tiedNames(const std::string &name);
-/// Whether a model that ties the two has the second one, and stores the first
-/// one at most as a copy of it.
+/// Returns whether a model that ties the two keeps the second one and stores
+/// the first one at most as a copy of it.
 bool isStoredForAnother(const std::string &name, const std::string &other);
 
 } // namespace tessera

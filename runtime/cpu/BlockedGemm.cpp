@@ -11,15 +11,15 @@
 
 using namespace tessera;
 
-/// Some matrices of the batch.
+/// Returns the product of matrices [begin, end) of the batch.
 static GemmProblem someOf(const GemmProblem &p, int64_t begin, int64_t end) {
   GemmProblem some = matrixOf(p, begin);
   some.batch = end - begin;
   return some;
 }
 
-/// Whether each thread computes whole matrices of the batch, which is better
-/// than a region of all where they are small.
+/// Returns whether each thread computes whole matrices of the batch, which is
+/// better than a region of all where they are small.
 static bool sharesBatch(int threads, const GemmProblem &p) {
   constexpr double least = 1 << 16;
   return threads > 1 && p.batch >= threads && p.strideC != 0 &&

@@ -55,10 +55,10 @@ CpuTarget bestCpuTarget();
 /// For tests: use `target` (at most bestCpuTarget()) in the whole process.
 void setCpuTarget(CpuTarget target);
 
-/// From now on this process computes as one on another processor does that has
-/// `most`: with the kernels of that path, and never with the matrix library.
+/// Makes this process compute as one on a processor whose best path is `most`:
+/// with the kernels of that path, and never with the matrix library.
 void shareCpuPath(CpuPath most);
-/// Whether the matrix library may compute products.
+/// Returns whether the matrix library may compute products.
 bool usesLibrary();
 
 namespace baseline {

@@ -74,8 +74,8 @@ static inline int64_t fewRowsSums(const GemmProblem &p) {
   return (p.n + kFewRowsStrip - 1) / kFewRowsStrip * kFewRowsStrip * p.m;
 }
 
-/// The instructions that oneDNN may use, a dnnl_cpu_isa_t: those of the path of
-/// this process. Asked before it makes its first kernel.
+/// Returns the instructions that oneDNN may use, a dnnl_cpu_isa_t: those of the
+/// path of this process. The first call must precede oneDNN's first kernel.
 int libraryIsa();
 
 /// What follows a product that has an epilogue or sums. The product itself is

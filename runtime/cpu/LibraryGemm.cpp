@@ -140,9 +140,9 @@ static int32_t product(const GemmProblem &p, std::string *error) try {
   return TSR_INTERNAL;
 }
 
-/// A power of 2, so that common numbers of threads share them evenly: up to 4
-/// regions of a tenth of a millisecond on one core, and more of half of one, as
-/// each packs its operands.
+/// Returns how many regions a product has: a power of 2, so that common numbers
+/// of threads share them evenly. Up to 4 take a tenth of a millisecond each on
+/// one core; more take half a millisecond each, as each packs its operands.
 static int regionsOf(const GemmProblem &p) {
   constexpr double small = 1 << 23, large = 1 << 25;
   const double terms =

@@ -58,22 +58,22 @@ public:
   };
   /// TSR_INVALID_ARGUMENT: there are not so many files.
   FileShare fileShare(size_t file) const;
-  /// Without the contents of the files.
+  /// Returns the identity without hashes of the files' contents.
   DataIdentity identity() const;
-  /// Hashes of all tokens of each file, which take as long as reading them.
-  /// TSR_IO.
+  /// Returns a hash of all tokens of each file, which takes as long as reading
+  /// them. TSR_IO.
   std::vector<std::string> hashContents() const;
-  /// Begins to find the same on another thread.
+  /// Begins to compute the same hashes on another thread.
   std::shared_ptr<DataHashing> startHashing() const;
-  /// What is read of each file, with these hashes of its tokens, to compare it
-  /// with what other processes read.
+  /// Describes which part of each file is read, with these hashes of its
+  /// tokens, to compare it with what other processes read.
   std::vector<FileContent>
   contents(const std::vector<std::string> &hashes) const;
 
-  /// Sequences [first, first + count) of the order, out[count, columns].
+  /// Reads sequences [first, first + count) of the order, out[count, columns].
   /// TSR_INVALID_ARGUMENT names the first token outside of the vocabulary.
   void read(int64_t first, int64_t count, int32_t *out) const;
-  /// Those of a step whose batches all have the same size.
+  /// Reads the sequences of a step if all batches have the same size.
   void batch(int64_t step, int64_t batch, int32_t *out) const;
 
 private:

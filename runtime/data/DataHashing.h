@@ -1,6 +1,6 @@
 //===- DataHashing.h - hashes of data, beside the training ------*- C++ -*-===//
 // A run that begins has nothing to compare its data with, but its checkpoints
-// name them. To hash terabytes takes a while, in which the run trains.
+// hold their hashes. Hashing terabytes takes long, so the run trains meanwhile.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_DATA_DATAHASHING_H
 #define TESSERA_RUNTIME_DATA_DATAHASHING_H
@@ -21,11 +21,11 @@ public:
   explicit DataHashing(std::vector<std::shared_ptr<const TokenFile>> files);
   DataHashing(const DataHashing &) = delete;
   DataHashing &operator=(const DataHashing &) = delete;
-  /// Ends the thread.
+  /// Stops the thread and waits for its end.
   ~DataHashing();
 
-  /// The hash of each file. A file that cannot be read has "": whoever trains
-  /// on it gets the error, and what was trained is saved without it.
+  /// Returns the hash of each file, or "" for one that cannot be read: training
+  /// reports that error, and checkpoints are saved without the hash.
   std::vector<std::string> wait();
 
 private:

@@ -18,7 +18,7 @@ static std::string describePart(const File &file) {
   return concat("tokens ", file.first, " to ", file.first + file.count);
 }
 
-/// What differs between a file and the one in its place.
+/// Says how a file differs from the one that was in its place.
 static std::string differenceOf(const File &own, const File &other) {
   bool knowsAll = !own.contentHash.empty() && !other.contentHash.empty();
   const std::string &hash = knowsAll ? own.contentHash : own.sampleHash;

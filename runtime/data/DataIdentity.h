@@ -18,17 +18,17 @@ struct DataIdentity {
     std::string sampleHash; ///< Of the first and the last of them.
     int64_t share;          ///< Of all shares; 0 if there are no weights.
     int64_t first, count;   ///< The tokens that are read.
-    /// Of all of them; "": nobody has hashed them, or an older version has
-    /// written the checkpoint. Two files are then told apart by the rest.
+    /// Is the hash of all of them; "": it was not computed, or an older version
+    /// wrote the checkpoint. The other fields then tell two files apart.
     std::string contentHash = {};
   };
   std::vector<File> files;
 
   /// What differs, for people, with both values; "" if nothing does.
   std::string differenceFrom(const DataIdentity &other) const;
-  /// Whether the content of a file is known.
+  /// Returns whether the hash of any file's content is known.
   bool hasContents() const;
-  /// `hashes` of the files in their order.
+  /// Takes the hashes of the files' contents, in the order of the files.
   void setContents(const std::vector<std::string> &hashes);
 };
 

@@ -162,8 +162,8 @@ int64_t MegatronIndex::begin(int64_t document) const {
          tokenBytes;
 }
 
-/// The first document that does not begin before `token`: empty ones begin
-/// where the next one does.
+/// Returns the first document that does not begin before `token`: empty ones
+/// begin where the next one does.
 int64_t MegatronIndex::firstFrom(int64_t token) const {
   int64_t low = 0, high = last; // all before `low` begin before the token
   while (low < high) {

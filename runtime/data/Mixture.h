@@ -37,8 +37,8 @@ public:
     return {entry.source, place / period * shares[entry.source] + entry.before};
   }
 
-  /// How many of the first `place` sequences are of a source. Constant time but
-  /// for one period.
+  /// Returns how many of the first `place` sequences are of a source, in time
+  /// of one period.
   int64_t visitsBefore(int64_t place, int64_t source) const;
 
 private:

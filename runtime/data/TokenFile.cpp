@@ -30,7 +30,7 @@ uint64_t TokenFile::hashSample() const {
   return hashBytes(tokens.data(), tokens.size() * sizeof(int32_t));
 }
 
-/// What tokens are below; negative ones are not.
+/// Returns the number that all legal tokens are below, as unsigned numbers.
 static uint64_t limitOf(int64_t vocabulary) {
   return static_cast<uint64_t>(std::min(vocabulary, int64_t(INT32_MAX) + 1));
 }
@@ -39,8 +39,8 @@ static uint64_t limitOf(int64_t vocabulary) {
 // Checking all tokens
 //===----------------------------------------------------------------------===//
 
-/// The largest, where a negative one is larger than all others. The loop has no
-/// branch, so that it becomes one over vectors.
+/// Returns the largest token, where a negative one counts as larger than all
+/// others. The loop has no branch, so that it becomes one over vectors.
 template <class Integer>
 static uint64_t largestOf(const char *bytes, int64_t count) {
   Integer largest = 0;
@@ -53,8 +53,8 @@ static uint64_t largestOf(const char *bytes, int64_t count) {
   return largest;
 }
 
-/// In the file's own width, in which the sign of a negative token is the first
-/// bit of a large one.
+/// Compares in the file's own width, in which the sign of a negative token is
+/// the first bit of a large one.
 bool TokenFile::areLegal(int64_t position, int64_t count,
                          std::vector<char> &bytes) const {
   bytes.resize(static_cast<size_t>(count * width()));
@@ -85,7 +85,8 @@ struct Checked {
   }
 };
 
-/// Long files are opened once before a model is compiled, and once after.
+/// A long file is not checked twice: one process opens it before a model is
+/// compiled and again after.
 class CheckedFiles {
 public:
   bool has(const Checked &file) {

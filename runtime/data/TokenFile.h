@@ -6,7 +6,6 @@
 #include "runtime/support/ContentHash.h"
 
 #include <atomic>
-
 #include <vector>
 
 namespace tessera {
@@ -28,9 +27,9 @@ public:
   int64_t width() const { return format.width; }
   /// Of the first and the last tokens, whatever their width in the file.
   uint64_t sampleHash() const { return hashOfSample; }
-  /// Of all tokens in blocks, whatever their width in the file, by
-  /// hashOfBlocks; those outside of the vocabulary are no error here. TSR_IO;
-  /// TSR_ABORTED once `stops`.
+  /// Hashes all tokens by hashOfBlocks, whatever their width in the file; those
+  /// outside of the vocabulary are no error here. TSR_IO; TSR_ABORTED once
+  /// `stops`.
   uint64_t contentHash(HashThreads threads,
                        const std::atomic<bool> &stops) const;
   /// Tokens [position, position + count). TSR_INVALID_ARGUMENT: the file was

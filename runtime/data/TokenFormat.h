@@ -47,8 +47,8 @@ TokenFormat readLlmc(const InputFile &file);
 bool isNumpy(std::string_view head);
 TokenFormat readNumpy(const InputFile &file);
 
-/// What a file is that begins so, if that tells that it is an archive, a table
-/// or the like; else null.
+/// Returns what kind of archive, table or the like a file with this beginning
+/// is; null: it is none that is known.
 const char *foreignKind(std::string_view head);
 
 /// Refuses archives, tables and the like.

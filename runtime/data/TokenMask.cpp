@@ -29,8 +29,8 @@ bool TokenMask::mayBePredicted(int32_t token) const {
          !std::binary_search(special.begin(), special.end(), token);
 }
 
-/// The column of a sequence that is predicted in any case; -1: none may be.
-/// Words 3i to 3i + 2 belong to position i, those after them to sequences.
+/// Returns the column of a sequence that is predicted in any case; -1: none may
+/// be. Words 3i to 3i + 2 belong to position i, those after them to sequences.
 int64_t TokenMask::choose(int64_t row, const int32_t *tokens) const {
   auto isLegal = [&](int32_t token) { return mayBePredicted(token); };
   const int32_t *end = tokens + model.sequence;

@@ -31,7 +31,7 @@ private:
 
   Model model;
   uint64_t key;
-  std::vector<int64_t> chosen; ///< Of each sequence, a column, or -1.
+  std::vector<int64_t> chosen; ///< a column of each sequence, or -1
 };
 
 } // namespace tessera

@@ -35,7 +35,8 @@ public:
   // Of the last run. TSR_INVALID_ARGUMENT: it had no such text or position.
   /// [hidden size] of a position.
   const double *hidden(int64_t text, int64_t position) const;
-  /// All positions of a text as one. TSR_INVALID_ARGUMENT: by no known pooling.
+  /// Pools all positions of a text to one vector. TSR_INVALID_ARGUMENT: the
+  /// pooling is not known.
   void pool(int64_t text, tsr_pooling pooling, double *out) const;
   /// [vocabulary] at a text's position of that number.
   void logProbabilities(int64_t text, int64_t which, double *out) const;

@@ -13,17 +13,16 @@ static constexpr const char *configName = "config.json",
                             *generationName = "generation_config.json";
 
 namespace {
-/// A file of a model, and how errors name it.
+/// Holds a file of a model; errors name it by `source`.
 struct ModelFile {
   std::string source, text;
 };
 
-/// A key whose value leaves texts as they are where it is one of these; false
-/// stands for 0, too.
+/// A key that is not followed. Null, false, empty lists and the `neutral`
+/// numbers leave texts as they are.
 struct Unfollowed {
   const char *key;
-  std::vector<double>
-      neutral; ///< Empty: none but null, false and an empty one.
+  std::vector<double> neutral;
 };
 } // namespace
 
@@ -49,7 +48,8 @@ static JsonTree parse(const ModelFile &file) {
                    file.text.data() + file.text.size(), limits);
 }
 
-/// A token or a list of them; those that the vocabulary lacks end no text.
+/// Reads a token or a list of them; those that the vocabulary lacks are left
+/// out, as they end no text.
 static std::vector<int32_t> endsOf(const JsonView &config, int64_t vocabulary) {
   std::vector<int32_t> ends;
   if (!config.has("eos_token_id"))
@@ -127,7 +127,8 @@ static bool isNeutral(const nlohmann::json &value,
   return false;
 }
 
-/// Keys of GenerationConfig of `transformers` that choose other tokens.
+/// Lists the keys of the GenerationConfig of `transformers` that would choose
+/// other tokens and are not followed.
 static std::string unfollowedOf(const nlohmann::json &config) {
   static const Unfollowed keys[] = {{"num_beams", {0, 1}},
                                     {"penalty_alpha", {0}},
@@ -161,7 +162,8 @@ static std::string unfollowedOf(const nlohmann::json &config) {
   return list;
 }
 
-/// The program has it from config.json.
+/// Names a start token that is not followed: the program has that of the
+/// config.json it was compiled from.
 static std::string startOf(const JsonView &config, const Metadata &metadata) {
   constexpr const char *key = "decoder_start_token_id";
   if (!metadata.model.decoder || !config.has(key) ||

@@ -59,11 +59,10 @@ struct Kept {
   bool isWhole = false;   ///< Of those that follow, none is to be kept.
 };
 
-/// How many tokens top_k keeps, and what their weights exp((logit - largest) /
-/// T) sum to.
+/// Describes the tokens that top_k keeps.
 struct Top {
   int64_t count;
-  double total;
+  double total; ///< sum of exp((logit - largest) / T)
 };
 
 /// `at(k)` is the token of number k and its logit, of `most`. Those that are as
@@ -84,8 +83,9 @@ static Top topOf(const At &at, int64_t most, const Sampling &sampling) {
   return top;
 }
 
-/// `at(k)` is the token of number k and its logit, of `top.count`. What top_p
-/// sums are shares of `top.total`: each rule sees what the one before it left.
+/// `at(k)` is the token of number k and its logit, of `top.count`. For top_p
+/// probabilities are shares of `top.total`: each rule sees what the one before
+/// it left.
 template <class At>
 static Kept sampleSorted(const At &at, const Top &top, const Sampling &sampling,
                          int64_t position) {

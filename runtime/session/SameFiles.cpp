@@ -1,7 +1,8 @@
 //===- SameFiles.cpp - what processes read must be the same ---------------===//
 // A stale copy of a file on one host would be trained on without an error: each
 // process reads files of its own, and ranks that hold the same tensor never
-// compare it. So the processes compare what all that they read contains.
+// compare it. So the processes compare the contents of all files that they
+// read.
 //===----------------------------------------------------------------------===//
 #include "runtime/session/Session.h"
 
@@ -103,15 +104,15 @@ void Session::checkSameTokens(const Data &data) const {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// What an artifact was compiled for, as its metadata say.
+/// Returns the target that an artifact was compiled for, by its metadata.
 static std::string targetOf(const Artifact &artifact) {
   JsonTree metadata = parseJson(artifact.path, artifact.text.data(),
                                 artifact.text.data() + artifact.text.size());
   return writeJson(metadata.root["target"]);
 }
 
-/// Programs of one plan that were compiled for different machines differ, those
-/// for the same must not: one of them is of another compiler.
+/// Programs of one plan differ if they were compiled for different machines.
+/// Those for the same one must not: they would come from different compilers.
 void Session::checkSameCode(const Artifact &artifact) const {
   if (hasAllRanks())
     return;
@@ -130,10 +131,11 @@ void Session::checkSameCode(const Artifact &artifact) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What the state is trained on
+// The data of a run
 //===----------------------------------------------------------------------===//
 
-// So many are hashed at once; more by a thread while the run trains.
+// At most so many are hashed at once; a thread hashes more while the run
+// trains.
 static constexpr int64_t fewTokens = int64_t(1) << 24;
 
 const std::optional<DataIdentity> &Session::data() {

@@ -48,7 +48,7 @@ static Tokens documentsOf(const Model &model, const Tokens &ids) {
   return shared(std::move(rows.values));
 }
 
-/// Of a sequence of padding alone, attention is 0 and no label counts.
+/// In a sequence of padding alone, attention is 0 and no label counts.
 static Tokens tokensOf(const Model &model, const Tokens &ids) {
   Rows rows(model, model.sequence, ids);
   for (int32_t &token : rows.values)

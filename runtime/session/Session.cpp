@@ -470,7 +470,8 @@ int64_t Session::evaluatedSequences(size_t count) const {
   return sequences;
 }
 
-/// Sequences that are not there are copies of the first one.
+/// A batch that is not whole is filled up with copies of its first sequence,
+/// whose labels do not count.
 tsr_evaluation Session::evaluate(const int32_t *tokens, size_t count,
                                  int64_t number) {
   checkReady();
@@ -660,7 +661,7 @@ std::vector<int64_t> Session::gatherAll(int64_t value) const {
 
 std::vector<std::string> Session::gatherTexts(const std::string &text) const {
   std::vector<int64_t> lengths = gatherAll(static_cast<int64_t>(text.size()));
-  // In words of 32 bits, as many from each process.
+  // Each process sends as many words of 32 bits.
   int64_t words = *std::max_element(lengths.begin(), lengths.end()) / 4 + 1;
   std::string own = text, all(4 * words * lengths.size(), '\0');
   own.resize(4 * words);

@@ -22,14 +22,13 @@ struct RunPosition {
   int64_t step = 0;
   int64_t seed = 0;
   int64_t skippedSteps = 0; ///< Of those before, which left the state as it is.
-  int64_t sequences = 0; ///< Of the data that were read, by skipped steps too.
+  int64_t sequences = 0;    ///< read of the data, by skipped steps too
 };
 
 /// The weights beside which adapters are trained.
 struct AdapterBase {
-  std::string path; ///< Where they were; "": not known.
-  /// By the plain names of their tensors, hashes of the values; empty: not
-  /// known.
+  std::string path; ///< of their file; "": not known
+  /// Holds hashes of the tensors by their plain names; empty: not known.
   std::map<std::string, std::string> tensors;
 };
 
@@ -104,9 +103,11 @@ public:
   int64_t nextStep() const { return position.step; }
   int64_t seed() const { return position.seed; }
   int64_t skippedSteps() const { return position.skippedSteps; }
-  /// Of the data, that steps have read; the next step reads those after them.
+  /// Returns how many sequences of the data steps have read; the next step
+  /// reads those after them.
   int64_t sequences() const { return position.sequences; }
-  /// Whether a label of the last step counted: without any it was skipped.
+  /// Returns whether a label of the last step counted: without any it was
+  /// skipped.
   bool hadLabels() const { return labelsCounted; }
   int64_t expertRounds() const;
   /// What runs rank 0, for people; steps may have shown more of the device.
@@ -132,9 +133,9 @@ public:
   /// Collective: TSR_MISMATCH names the first file whose content is another one
   /// than in the first process, its rank, and both contents.
   void checkSameContents(const std::vector<FileContent> &files) const;
-  /// The same of files that each process reads now, if there are others.
+  /// Does the same for files that each process reads now, if there are others.
   void checkSameFiles(const std::vector<std::string> &paths) const;
-  /// The same of data that the state is not trained on.
+  /// Does the same for data that the state is not trained on.
   void checkSameTokens(const Data &data) const;
 
   /// Keeps other runs from writing to `directory` until the session ends. The
@@ -144,7 +145,7 @@ public:
   const AdapterBase &base() const { return adapterBase; }
   void setBase(AdapterBase base) { adapterBase = std::move(base); }
 
-  /// What the caller keeps in checkpoints: by name, JSON.
+  /// Returns the JSON texts that the caller keeps in checkpoints, by name.
   const std::map<std::string, std::string> &records() const {
     return notedDown;
   }
@@ -154,19 +155,21 @@ public:
   void setRecord(const std::string &name, const std::string &json) {
     notedDown[name] = json;
   }
-  /// What checkpoints take along of the model's folder.
+  /// Returns the files of the model's folder that checkpoints take along.
   const std::vector<CarriedFile> &modelFiles() const { return besideModel; }
   void setModelFiles(std::vector<CarriedFile> files) {
     besideModel = std::move(files);
   }
 
-  /// What the state is trained on, if that is known, once it is hashed.
+  /// Returns the data that the state is trained on, if it is known. Waits until
+  /// it is hashed.
   const std::optional<DataIdentity> &data();
-  /// Collective. TSR_MISMATCH: the processes' differ, or it is another one. Of
-  /// other data that is taken nothing has been read.
+  /// Collective. TSR_MISMATCH: the processes' data differ, or they are other
+  /// data than before. Other data that are taken begin with their first
+  /// sequence.
   void useData(const Data &data, DataChange change);
-  /// What a checkpoint names, which all processes read alike. TSR_MISMATCH: the
-  /// session is trained on other data.
+  /// Takes the data that a checkpoint names, which all processes read alike.
+  /// TSR_MISMATCH: the session is trained on other data.
   void adoptData(const DataIdentity &recorded);
 
   /// Runs `body` on every local rank's thread; throws the first failure.
@@ -189,17 +192,18 @@ private:
   void writeValues(const TensorInfo &tensor, const Value *values);
   Status gatherFailure(const Status &own) const;
   void checkSameCode(const Artifact &artifact) const;
-  /// Collective: the values of all processes by rank.
+  /// Collective: returns the values of all processes by rank.
   std::vector<int64_t> gatherAll(int64_t value) const;
   std::vector<std::string> gatherTexts(const std::string &text) const;
   Collective overAll(int64_t count, int dtype) const;
   void checkTokens(const int32_t *tokens, size_t count) const;
   void checkReady() const;
   void checkRange(const char *what, const int32_t *values, int64_t limit) const;
-  /// What the labels of a batch are for, and so whether some may be ignored.
+  /// The use of a batch's labels decides whether some may be ignored.
   enum class LabelUse { Step, Evaluation };
   void checkLabels(const Tokens &given, LabelUse use) const;
-  /// Sequences in `count` tokens; TSR_UNSUPPORTED: the program needs a batch.
+  /// Returns the sequences in `count` tokens. TSR_UNSUPPORTED: the program
+  /// needs a whole batch.
   int64_t evaluatedSequences(size_t count) const;
   /// Checked inputs of the next batch of a stream, or of the caller's.
   StepInputs inputsFor(const int32_t *tokens, size_t count) const;
@@ -229,7 +233,7 @@ private:
   std::vector<std::unique_ptr<OwnedDirectory>> directories;
   std::optional<DataIdentity> dataIdentity;
   AdapterBase adapterBase;
-  std::shared_ptr<DataHashing> dataHashing; ///< Of its contents; null: known.
+  std::shared_ptr<DataHashing> dataHashing; ///< Null: the hashes are known.
   std::map<std::string, std::string> notedDown;
   std::vector<CarriedFile> besideModel;
   Status death;

@@ -99,7 +99,7 @@ static void addThreadRanks(SessionCore &core, const Artifact &artifact,
   }
 }
 
-/// A processor's name and its features, of which a name alone says little.
+/// Returns a processor's name and its features: the name alone says little.
 static std::string processorOf(const Metadata &metadata) {
   std::string features;
   for (const std::string &feature : metadata.features)
@@ -110,7 +110,8 @@ static std::string processorOf(const Metadata &metadata) {
 /// What would train nonsense if it differed.
 static Agreement agreementOf(const Artifact &artifact,
                              const SessionOptions &options) {
-  // Of the plan, without what code is compiled for, which is compared by name.
+  // The plan is compared without the target of its code, which has an entry of
+  // its own.
   JsonTree plan = parseJson(artifact.path, artifact.text.data(),
                             artifact.text.data() + artifact.text.size());
   dismantle(plan.root["target"]);

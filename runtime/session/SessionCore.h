@@ -40,7 +40,7 @@ struct SessionCore {
   Status failure() const { return communicator().failure(); }
 };
 
-/// What this process computes with.
+/// Describes the processor that this process computes with.
 Processor ownProcessor();
 
 /// Checks, finds the other processes, and makes the ranks without their

@@ -89,7 +89,7 @@ static StepInputs causalOf(const Model &model, const int32_t *tokens) {
   return inputs;
 }
 
-/// `maskAt(index)` is the mask of a position and its index there.
+/// `maskAt(index)` returns the mask of a position and its index in that mask.
 template <class MaskAt>
 static StepInputs maskedOf(const Model &model, const int32_t *tokens,
                            const MaskAt &maskAt) {
@@ -121,8 +121,9 @@ StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
                   [=](int64_t index) { return MaskPlace(mask.get(), index); });
 }
 
-/// Every run hides the same tokens: results are compared. A sequence is the
-/// only one of a batch, so that it does not matter which others it runs with.
+/// Every run hides the same tokens, so that results can be compared. Each
+/// sequence is masked as a batch of its own, so the others in its batch do not
+/// matter.
 static StepInputs maskedEvaluationOf(const Model &model, const int32_t *tokens,
                                      int64_t first) {
   constexpr int64_t seed = 0;

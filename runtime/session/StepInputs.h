@@ -12,7 +12,7 @@ namespace tessera {
 struct StepInputs {
   Tokens ids, labels, tokenTypes, decoderIds; ///< empty: the model has none
   Tokens segments, decoderSegments; ///< empty: attention has no such mask
-  bool hasLabels = true;            ///< That count.
+  bool hasLabels = true;            ///< some label counts
 };
 
 /// Of [batch, Model::columns()] tokens, which must outlive the result. A causal
@@ -21,17 +21,18 @@ struct StepInputs {
 StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
                     int64_t step);
 
-/// Of the same of which a measurement has only the first `sequences` rows: no
-/// label of the others counts. Tokens of a masked model are hidden by the
-/// number of their sequence, which is `first` in the first row.
+/// Makes inputs of an evaluation from such tokens, of which only the first
+/// `sequences` rows count: all labels of the others are ignored. Tokens of a
+/// masked model are hidden by the number of their sequence, which is `first` in
+/// the first row.
 StepInputs evaluationInputsOf(const Model &model, const int32_t *tokens,
                               int64_t sequences, int64_t first);
 
 /// Of inputs that the caller gives one by one; they must outlive the result.
 StepInputs inputsOf(const Model &model, const tsr_batch &batch);
 
-/// Whether a label of [batch, Model::labels()] counts. Reads no more of them
-/// than it must.
+/// Returns whether a label of [batch, Model::labels()] counts. Stops at the
+/// first block that has one.
 bool anyCounts(const Model &model, const Tokens &labels);
 
 /// Whether all are in [0, limit).

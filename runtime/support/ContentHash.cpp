@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-// More read no faster than memory gives.
+// More threads would wait for memory.
 static constexpr int64_t mostThreads = 16;
-// Fewer are hashed before a thread has started.
+// Fewer blocks are hashed before another thread has started.
 static constexpr int64_t blocksPerThread = 8;
 
 uint64_t hashOfBlocks(int64_t blocks,

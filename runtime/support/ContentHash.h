@@ -12,10 +12,10 @@
 
 namespace tessera {
 
-/// How many threads hash at the same time.
+/// Says how many threads hash at the same time.
 enum class HashThreads {
-  One, ///< Beside other work.
-  All  ///< While others wait for the result.
+  One, ///< beside other work
+  All  ///< while others wait for the result
 };
 
 /// XXH3-64 of the hashes of all blocks, in their order. `hashOf` is called by
@@ -30,9 +30,10 @@ uint64_t contentHash(const InputFile &file);
 
 /// A file, for errors, and what it holds, for comparisons.
 struct FileContent {
-  std::string path;    ///< Where this process finds it.
-  std::string content; ///< Size and hash, "1234 bytes (hash 0123...)".
+  std::string path;    ///< where this process finds it
+  std::string content; ///< size and hash, "1234 bytes (hash 0123...)"
 };
+/// TSR_NOT_FOUND, TSR_IO.
 FileContent contentOf(const std::string &path);
 
 } // namespace tessera

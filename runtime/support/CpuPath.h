@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// From the least to the most.
+/// The paths are ordered from the least to the most.
 enum class CpuPath {
 #define TSR_CPU_PATH(ENUMERATOR, NAME, CPU, FEATURES) ENUMERATOR,
 #include "tessera/abi_cpu.def"
@@ -18,13 +18,15 @@ enum class CpuPath {
 constexpr const char *kCpuVariable = "TESSERA_CPU";
 
 const char *nameOf(CpuPath path);
-/// The most that this processor can.
+/// Returns the most that this processor can.
 CpuPath bestCpuPath();
-/// Whether TESSERA_CPU names a path.
+/// Returns whether TESSERA_CPU names a path that this processor has.
 bool isCpuPathChosen();
-/// What TESSERA_CPU names, or the best; the same in the whole process.
+/// Returns the path that TESSERA_CPU names, or the best; it never changes in a
+/// process.
 CpuPath cpuPath();
-/// What is wrong with TESSERA_CPU; "": nothing. The path is then the best.
+/// Says what is wrong with TESSERA_CPU, or returns "". If something is, the
+/// path is the best.
 std::string cpuPathProblem();
 
 } // namespace tessera

@@ -33,7 +33,7 @@ static bool isMissing(const std::string &name) {
 static bool isMissing(const std::string &) { return false; }
 #endif
 
-/// What the path that TESSERA_CPU names leaves out.
+/// Returns whether a feature is beyond the path of this process.
 static bool isBeyondPath(const std::string &name) {
   const CpuPath path = cpuPath();
   if (name.rfind("amx", 0) == 0)

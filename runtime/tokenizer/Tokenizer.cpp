@@ -44,7 +44,8 @@ struct FolderConfig {
 };
 } // namespace
 
-/// A text, or an object that has one.
+/// Returns `eos_token`, which is a text, or an object that has one as
+/// `content`.
 static std::string endTokenOf(const JsonView &file) {
   if (!file.has("eos_token"))
     return "";
@@ -59,7 +60,7 @@ static JsonTree parseFile(const std::string &path) {
                    content.data() + content.size(), limits);
 }
 
-/// What a folder without the file says is nothing.
+/// Returns an empty config if there is no such file.
 static FolderConfig readConfig(const std::string &path) {
   FolderConfig config;
   if (!isFile(path))
@@ -92,9 +93,9 @@ static constexpr const char *vocabularies[] = {"vocab.json",
        folder, "').save_pretrained('", folder, "')\"");
 }
 
-/// `transformers` reads special_tokens_map.json of older folders alone, where
-/// it counts more than tokenizer_config.json. It is also all that some folders
-/// have.
+/// `transformers` reads special_tokens_map.json only in older folders, where it
+/// takes precedence over tokenizer_config.json. Some folders have no other
+/// file.
 static void readSpecialTokens(const std::string &path, FolderConfig &config) {
   if (!isFile(path) || (config.hasAddedTokens && !config.endToken.empty()))
     return;
@@ -121,7 +122,7 @@ static std::string findFile(const std::string &folder) {
        "model as transformers saves it");
 }
 
-/// A vocabulary that is named itself, but for those that are models.
+/// Refuses a path that names a vocabulary itself, unless it may be a model.
 static void refuseNamedVocabulary(const std::string &path) {
   size_t slash = path.rfind('/');
   std::string name = slash == path.npos ? path : path.substr(slash + 1);

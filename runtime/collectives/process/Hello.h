@@ -16,13 +16,13 @@ namespace tessera {
 /// What must be the same in all processes, as (name, value).
 using Agreement = std::vector<std::pair<std::string, std::string>>;
 
-/// What a process computes with.
+/// Describes the processor that a process computes with.
 struct Processor {
   int64_t path = 0;     ///< a CpuPath
   std::string identity; ///< equal ones give equal bits
 };
 
-/// What all processes can compute with.
+/// Describes what the processors of all processes have in common.
 struct SharedProcessor {
   bool isMixed = false; ///< identities differ
   int64_t path = 0;     ///< the least

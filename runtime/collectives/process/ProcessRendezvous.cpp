@@ -461,7 +461,7 @@ static ProcessLinks joinAsGuest(const ProcessOptions &options,
   return links;
 }
 
-/// Before the others are waited for.
+/// Refuses addresses that need a secret before the others are waited for.
 static void requireTrust(const ProcessOptions &options) {
   for (const std::string &host : numericHosts(parseAddress(options.rendezvous)))
     requireTrust(options, host);
@@ -486,8 +486,8 @@ static const Agreement &comparison() {
   return agreement;
 }
 
-/// Nobody can knock any more when the answer is sent: who has it comes again,
-/// and finds the doors of the next meeting.
+/// The doors are closed before the answer is sent: a process that has it calls
+/// again at once, and must find the doors of the next meeting.
 static SharedProcessor compareAsFirst(const ProcessOptions &options,
                                       const Secret &secret, Deadline deadline) {
   Address address = parseAddress(options.rendezvous);

@@ -27,7 +27,7 @@ struct ProcessOptions {
   /// addresses of this machine are taken, or `trustsNetwork`.
   std::string secret;
   bool trustsNetwork = false;
-  Processor processor; ///< of this process; the same in all: nobody asks
+  Processor processor; ///< of this process; equal in all if not compared
 };
 
 /// TSR_INVALID_ARGUMENT.
@@ -48,8 +48,8 @@ struct ProcessLinks {
 ProcessLinks joinProcesses(const ProcessOptions &options,
                            const Agreement &agreement);
 
-/// What all processes can compute with, found before they join; errors are
-/// those of joinProcesses.
+/// Returns what the processors of all processes have in common, before they
+/// join. Errors are those of joinProcesses.
 SharedProcessor compareProcessors(const ProcessOptions &options);
 
 } // namespace tessera

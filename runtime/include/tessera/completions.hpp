@@ -49,8 +49,8 @@ struct CompletionModel {
   std::int64_t mostTokens;   ///< New ones of a request.
   TextGenerator &texts;
 
-  /// What the model's files say of sampling, which requests need not; and what
-  /// they say that is not followed. A line each, or "".
+  /// Returns a line with the defaults of requests that the model's files give,
+  /// and a line with the settings in them that are not followed, or "".
   std::string notes() const {
     const GenerationConfig &config = texts.generationConfig();
     const tsr_generation_config &own = config.values;

@@ -271,7 +271,7 @@ private:
 
 /// tsr_generation_config, with texts and tokens of its own.
 struct GenerationConfig {
-  /// Of the files in `folder`, or of those that the artifact holds.
+  /// Reads the files in `folder`, or those that the artifact holds.
   explicit GenerationConfig(const Artifact &artifact,
                             const std::string &folder = "") {
     values.size = sizeof values;

@@ -148,7 +148,7 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     return tokenizer.encode(text);
   }
-  /// How the files of the folder say that texts end and are drawn.
+  /// Returns how the files of the folder say that texts end and are drawn.
   const GenerationConfig &generationConfig() const { return config; }
   /// The text of a token alone; "" of one that pads the model's vocabulary.
   std::string decode(std::int32_t token) {
@@ -175,7 +175,8 @@ public:
 
 private:
   friend class TextRequest;
-  /// The tokenizer's where the model's files name none.
+  /// Returns the end tokens of the model's files, or the tokenizer's where they
+  /// name none.
   std::vector<std::int32_t> findEnds() const {
     const std::string end = tokenizer.endToken();
     if (!config.endTokens.empty() || end.empty())
@@ -194,8 +195,8 @@ private:
   GeneratorThread generator;
 };
 
-/// A request of a TextGenerator, for one thread. It ends after a token that the
-/// model's files say ends a text, or else the tokenizer; or before a text of
+/// A request of a TextGenerator, for one thread. It ends after an end token of
+/// the model's files, or of the tokenizer if they name none; before a text of
 /// `stops`; and when it is destroyed.
 class TextRequest {
 public:
