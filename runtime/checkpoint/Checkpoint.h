@@ -21,17 +21,22 @@ class OwnedDirectory;
 
 /// TSR_IO; TSR_INVALID_ARGUMENT if the state is undefined.
 void saveCheckpoint(Session &session, const std::string &directory);
-/// The same, and where there are `count` already, the oldest one goes when the
-/// new one comes, if it can.
+/// Does the same; if the directory holds `count` checkpoints already, the new
+/// one replaces the oldest, if that can be moved.
 void saveNewestCheckpoint(Session &session, const std::string &directory,
                           int64_t count);
+/// Returns where the checkpoint `name` lies while it is written or removed.
+/// Under this name it is no checkpoint, even if the power fails then; the next
+/// save removes what is left of it.
+std::string scratchPath(const std::string &directory, const std::string &name);
+/// Returns whether a name in a directory is the scratch name of a step.
+bool isScratch(const std::string &name);
 /// Makes the directory `scratch`, which is whole and durable, the checkpoint
 /// `name`. A `count` of 0: all others are kept.
 void publishCheckpoint(const OwnedDirectory &owned, const std::string &scratch,
                        const std::string &name, int64_t count);
-/// The same, to `directory` itself in the place of the checkpoint that is
-/// there; its parent is what the session owns. TSR_INVALID_ARGUMENT: it holds
-/// another thing.
+/// Saves to `directory` itself and replaces the checkpoint that is there; the
+/// session owns its parent. TSR_INVALID_ARGUMENT: it holds other files.
 void saveCheckpointAs(Session &session, const std::string &directory);
 /// Keeps other runs from saving there; saving claims the directory, too.
 void claimCheckpoints(Session &session, const std::string &directory);
@@ -41,11 +46,11 @@ void pruneCheckpoints(Session &session, const std::string &directory,
                       int64_t count);
 /// The names of step directories that were completed, by step.
 std::map<int64_t, std::string> completeSteps(const std::string &directory);
-/// `directory` itself, or its newest step directory that was completed.
+/// Returns `directory` itself, or its newest step directory that was completed.
 /// TSR_NOT_FOUND.
 std::string findCheckpoint(const std::string &directory);
-/// The newest of the completed steps in a directory that is no model, adapter
-/// or checkpoint itself; else the path that is given.
+/// Returns the newest completed step in a directory that is no model, adapter
+/// or checkpoint itself, and otherwise `path`.
 std::string checkpointIn(const std::string &path);
 /// `directory`: a step directory, or the parent of some. TSR_NOT_FOUND,
 /// TSR_CORRUPT, TSR_MISMATCH.
@@ -59,11 +64,11 @@ void loadWeights(Session &session, const std::string &path);
 /// TSR_MISMATCH: it is of another model.
 void checkSavedModel(const Metadata &metadata, const std::string &weights);
 
-/// Where in its data a run is.
+/// Says how far a run has read its data.
 struct DataPosition {
-  int64_t sequences;        ///< That were read.
-  int64_t sequence, target; ///< Tokens of each, and of its target.
-  /// Of files with weights, those of each; else empty.
+  int64_t sequences;        ///< were read
+  int64_t sequence, target; ///< tokens of each, and of its target
+  /// Counts the sequences read of each file; empty if files have no weights.
   std::vector<int64_t> ofFiles;
 };
 
@@ -81,10 +86,11 @@ struct Manifest {
   std::string optimizer = "adamw";  ///< Older checkpoints are all of it.
   /// Older checkpoints count steps alone.
   std::optional<DataPosition> position;
-  /// Of the artifact's metadata, as JSON; older checkpoints have none.
+  /// Hold the keys of the artifact's metadata, as JSON; older checkpoints have
+  /// none.
   std::map<std::string, std::string> modelKeys, trainingKeys;
-  AdapterBase base;                           ///< Of adapters.
-  std::map<std::string, std::string> records; ///< Of the session's caller.
+  AdapterBase base;                           ///< that adapters adapt
+  std::map<std::string, std::string> records; ///< from the session's caller
 };
 
 /// A file of a `transformers` model other than weights.

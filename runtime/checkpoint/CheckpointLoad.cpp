@@ -48,8 +48,8 @@ void checkOptimizer(const Metadata &metadata, const Manifest &manifest,
          "alone");
 }
 
-/// Sequences that the run has read: of older checkpoints, as many in each step
-/// as the artifact has.
+/// Returns how many sequences the run has read. Older checkpoints do not say
+/// it: each step then counts as one batch of the artifact.
 int64_t sequencesRead(const Model &model, const Manifest &manifest,
                       const std::string &checkpoint) {
   if (manifest.position)
@@ -61,7 +61,8 @@ int64_t sequencesRead(const Model &model, const Manifest &manifest,
   return sequences;
 }
 
-/// Sequences of another length are other ones, of which none was read. Says so.
+/// Returns how many of the session's sequences were read. Those of another
+/// length than before are new, so none was; a note says so.
 int64_t startInData(const Session &session, const Manifest &manifest,
                     const std::string &checkpoint,
                     std::vector<std::string> &notes) {
@@ -207,7 +208,8 @@ private:
   }
 };
 
-/// What the manifest says of its files was found in them.
+/// Describes the files of the checkpoint by the manifest, whose sizes and
+/// hashes were checked when it was opened.
 std::vector<FileContent> filesOf(const Opened &checkpoint) {
   std::vector<FileContent> contents;
   for (const Manifest::File &file : checkpoint.manifest.files)
@@ -255,13 +257,15 @@ void loadCheckpoint(Session &session, const std::string &directory) {
   requireWholeParameters(session.metadata(), "resumed from a checkpoint");
   session.checkAlive();
   std::unique_ptr<Opened> checkpoint;
+  std::vector<FileContent> files;
   session.together([&] {
     checkpoint =
         std::make_unique<Opened>(session.metadata(), findCheckpoint(directory));
+    files = filesOf(*checkpoint);
   });
   session.checkSame(concat("the step of the checkpoint in '", directory, "'"),
                     checkpoint->manifest.step);
-  session.checkSameContents(filesOf(*checkpoint));
+  session.checkSameContents(files);
   if (checkpoint->manifest.data)
     session.adoptData(*checkpoint->manifest.data);
   session.fillOnEveryRank([&](Rank &rank) {

@@ -21,20 +21,6 @@ int64_t stepOf(const std::string &name) {
   return step;
 }
 
-/// Under this name it is no checkpoint, even if the power fails while its files
-/// go; the next save removes what is left of it.
-std::string doomedName(const std::string &directory, const std::string &name) {
-  return concat(directory, "/.", name, ".tmp");
-}
-
-bool isDoomed(const std::string &name) {
-  const std::string suffix = ".tmp";
-  return name.size() > 1 + suffix.size() && name[0] == '.' &&
-         name.compare(name.size() - suffix.size(), suffix.size(), suffix) ==
-             0 &&
-         stepOf(name.substr(1, name.size() - 1 - suffix.size())) >= 0;
-}
-
 void removeDoomed(const std::string &path) {
   removeDirectory(path);
   if (isDirectory(path))
@@ -43,7 +29,7 @@ void removeDoomed(const std::string &path) {
 }
 
 void removeCheckpoint(const std::string &directory, const std::string &name) {
-  std::string doomed = doomedName(directory, name);
+  std::string doomed = scratchPath(directory, name);
   removeDirectory(doomed);
   replaceDirectory(concat(directory, "/", name), doomed);
   removeDoomed(doomed);
@@ -54,14 +40,15 @@ void prune(const OwnedDirectory &owned, int64_t newest, int64_t count) {
   std::map<int64_t, std::string> steps = completeSteps(owned.path());
   steps.erase(steps.upper_bound(newest), steps.end());
   for (const std::string &name : listDirectory(owned.path()))
-    if (isDoomed(name))
+    if (isScratch(name))
       removeDoomed(concat(owned.path(), "/", name));
   for (; steps.size() > static_cast<size_t>(count); steps.erase(steps.begin()))
     removeCheckpoint(owned.path(), steps.begin()->second);
 }
 
-/// The checkpoint that gives way to a new one, or "". Only one of several: if
-/// the power fails, the old one may be gone and the new one not there.
+/// Returns the checkpoint that gives way to a new one, or "". It is never the
+/// only one: if the power fails, the old one may be gone and the new one not
+/// there.
 std::string oldestBefore(const std::string &directory, int64_t step,
                          int64_t count) {
   std::map<int64_t, std::string> steps = completeSteps(directory);
@@ -72,8 +59,20 @@ std::string oldestBefore(const std::string &directory, int64_t step,
 }
 } // namespace
 
-/// Nothing lies between the two moves, so that a process that is killed leaves
-/// neither one too many nor one too few, as good as always.
+std::string scratchPath(const std::string &directory, const std::string &name) {
+  return concat(directory, "/.", name, ".tmp");
+}
+
+bool isScratch(const std::string &name) {
+  const std::string suffix = ".tmp";
+  return name.size() > 1 + suffix.size() && name[0] == '.' &&
+         name.compare(name.size() - suffix.size(), suffix.size(), suffix) ==
+             0 &&
+         stepOf(name.substr(1, name.size() - 1 - suffix.size())) >= 0;
+}
+
+/// Nothing lies between the two moves, so a process that is killed hardly ever
+/// leaves one checkpoint too many.
 void publishCheckpoint(const OwnedDirectory &owned, const std::string &scratch,
                        const std::string &name, int64_t count) {
   const std::string &directory = owned.path();
@@ -81,9 +80,9 @@ void publishCheckpoint(const OwnedDirectory &owned, const std::string &scratch,
   std::string oldest = oldestBefore(directory, stepOf(name), count);
   if (oldest.empty())
     return replaceDirectory(scratch, path);
-  std::string doomed = doomedName(directory, oldest);
+  std::string doomed = scratchPath(directory, oldest);
   removeDirectory(doomed);
-  // What cannot be moved is an error of pruning, and not of saving.
+  // A checkpoint that cannot be moved is an error of pruning, not of saving.
   if (moveDirectory(scratch, path))
     moveDirectory(concat(directory, "/", oldest), doomed);
   else

@@ -99,7 +99,7 @@ private:
   std::vector<char> bytes; ///< one global tensor at a time
 };
 
-/// Of the types that parameters have.
+/// Returns the dtype of a parameter by its name in files.
 int parameterType(const std::string &fileName) {
   for (int type : {TSR_DTYPE_F64, TSR_DTYPE_BF16})
     if (fileName == dtypeFileName(type))
@@ -107,7 +107,7 @@ int parameterType(const std::string &fileName) {
   return TSR_DTYPE_F32;
 }
 
-/// What adapters adapt, while it is written.
+/// Hashes a weight that adapters adapt while it is written.
 void addToBase(const NewTensor &tensor, const char *bytes, AdapterBase &base) {
   const int dtype = parameterType(tensor.dtype);
   const int64_t size = dtypeBytes(dtype);
@@ -118,7 +118,7 @@ void addToBase(const NewTensor &tensor, const char *bytes, AdapterBase &base) {
                    });
 }
 
-/// Null: nobody asks for the `base` that the tensors are.
+/// Adds the hashes of the tensors to `base` unless it is null.
 Manifest::File writeTensors(const FileShard &shard, Gathering &state,
                             const std::string &directory,
                             AdapterBase *base = nullptr) {
@@ -173,15 +173,13 @@ std::vector<Manifest::File> writeModel(const Session &session, Gathering &state,
 /// What runs left that were killed while they saved. The directory is ours, so
 /// nobody writes them any more.
 void removeLeftovers(const std::string &directory) {
-  const std::string prefix = ".step-", suffix = ".tmp";
   for (const std::string &name : listDirectory(directory))
-    if (name.size() > prefix.size() + suffix.size() &&
-        name.compare(0, prefix.size(), prefix) == 0 &&
-        name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0)
+    if (isScratch(name))
       removeDirectory(concat(directory, "/", name));
 }
 
-/// Files with weights are streams of their own.
+/// Returns how many sequences were read of each file, or nothing where files
+/// have no weights and so are one stream.
 std::vector<int64_t> sequencesOfFiles(Session &session) {
   std::vector<int64_t> shares, counts;
   if (session.data())
@@ -202,7 +200,7 @@ DataPosition positionOf(Session &session) {
           model.decoder ? model.decoder->target : 0, sequencesOfFiles(session)};
 }
 
-/// All files of a checkpoint.
+/// Writes all files of a checkpoint.
 void writeFiles(Session &session, Gathering &state,
                 const std::string &directory) {
   AdapterBase base{session.base().path, {}};
@@ -232,14 +230,14 @@ void writeCheckpoint(Session &session, Gathering &state,
   char name[32];
   std::snprintf(name, sizeof name, "step-%08lld",
                 static_cast<long long>(session.nextStep()));
-  Scratch scratch(concat(directory, "/.", name, ".tmp"));
+  Scratch scratch(scratchPath(directory, name));
   writeFiles(session, state, scratch.path);
   owned.check(); // writing took its time
   publishCheckpoint(owned, scratch.path, name, count);
 }
 
-/// What lies in the place of a checkpoint is nothing, or one: itself, or, of
-/// older versions, in a step directory.
+/// A checkpoint may replace an empty directory or another checkpoint, which
+/// older versions wrote into a step directory.
 void checkReplaceable(const std::string &directory) {
   if (!isDirectory(directory) || listDirectory(directory).empty() ||
       isFile(concat(directory, "/", manifestFile)) ||
@@ -252,7 +250,7 @@ void checkReplaceable(const std::string &directory) {
 void replaceCheckpoint(Session &session, Gathering &state,
                        const OwnedDirectory &owned, const std::string &name) {
   const std::string target = concat(owned.path(), "/", name);
-  const std::string made = concat(owned.path(), "/.", name, ".tmp");
+  const std::string made = scratchPath(owned.path(), name);
   checkReplaceable(target);
   removeDirectory(made); // of a run that was killed
   Scratch scratch(made);

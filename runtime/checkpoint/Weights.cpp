@@ -16,7 +16,7 @@ namespace {
 struct WeightMatch {
   const TensorInfo *parameter;
   std::vector<const FileTensor *> parts; ///< none: it is drawn
-  /// What an adapter adds to it; null: nothing.
+  /// Is added to the values; null: no adapter adds to them.
   std::shared_ptr<const AdapterDelta> delta;
 };
 
@@ -210,7 +210,8 @@ bool WeightMatching::isTied(const NamedTensor &left,
     const NamedTensor *right = source(other);
     if (!right || right->tensor == left.tensor)
       return true;
-    // A model that has the copy does not tie it: what it is of is not read.
+    // A model that wants the copy alone does not tie the two, so the original
+    // is left out; it is reported unless the two are equal.
     if (!isStoredForAnother(plain, other))
       return left.tensor->shape == right->tensor->shape &&
              firstDifference(*left.tensor, *right->tensor) < 0;
@@ -261,7 +262,7 @@ void writeWeight(const Rank &rank, const WeightMatch &match, int64_t seed) {
 }
 } // namespace
 
-/// Adds to weights what the adapter beside them adds: the two are the model
+/// Applies the adapter beside the weights to them: together they are the model
 /// that was trained.
 static void addAdapter(const std::string &directory, const TensorFiles &weights,
                        WeightMatching &matching) {
@@ -277,7 +278,7 @@ static void addAdapter(const std::string &directory, const TensorFiles &weights,
                                   "model beside it: the two are added"));
 }
 
-/// What adapters that are trained from here on adapt.
+/// Describes the weights as the base of adapters that are trained from here on.
 static AdapterBase baseAt(const std::string &file, const TensorFiles &files) {
   AdapterBase base = baseOf(files);
   std::unique_ptr<char, decltype(&std::free)> path(
@@ -293,6 +294,7 @@ void loadWeights(Session &session, const std::string &given) {
   const bool adapts = hasAdapters(session.metadata());
   std::unique_ptr<TensorFiles> files;
   std::unique_ptr<WeightMatching> matching;
+  AdapterBase base;
   session.together([&] {
     const std::string file = weightsFile(path);
     checkSavedModel(session.metadata(), file);
@@ -301,10 +303,12 @@ void loadWeights(Session &session, const std::string &given) {
     if (adds && !adapts)
       addAdapter(path, *files, *matching);
     if (adapts)
-      session.setBase(baseAt(file, *files));
+      base = baseAt(file, *files);
   });
   session.checkSame("1 if an adapter lies beside the weights, else 0,", adds);
   session.checkSameFiles(files->paths());
+  if (adapts)
+    session.setBase(std::move(base));
   bool fresh = !session.isReady();
   session.fillOnEveryRank([&](Rank &rank) {
     for (const WeightMatch &match : matching->matches)

@@ -36,8 +36,8 @@ std::string hashText(uint64_t hash) {
   return text;
 }
 
-/// What the file says that Git LFS leaves in place of one that it has not
-/// fetched (git-lfs, docs/spec.md), or "": "134 bytes of text, ...".
+/// Describes the pointer that Git LFS leaves in place of a file that it has not
+/// fetched (git-lfs, docs/spec.md), or returns "".
 static std::string describePointer(int descriptor, uint64_t size) {
   constexpr size_t most = 1024; // of a pointer
   const std::string begin = "version https://git-lfs.github.com/spec/";
@@ -82,10 +82,10 @@ InputFile::InputFile(const std::string &path) : name(path) {
   refuseUnlessRegular(info);
   length = static_cast<uint64_t>(info.st_size);
   std::string pointer = describePointer(descriptor, length);
-  if (!pointer.empty())
+  if (!pointer.empty()) {
     close(descriptor);
-  if (!pointer.empty())
     fail(TSR_CORRUPT, "cannot read '", path, "': ", pointer);
+  }
 }
 
 InputFile::~InputFile() { close(descriptor); }
