@@ -7,9 +7,9 @@
 #include "tessera/Options/PlanFlags.h"
 #include "tessera/Plan/PlanFile.h"
 #include "tools/tessera/options/DataWeights.h"
-#include "tools/tessera/options/DeclaredOptions.h"
 #include "tools/tessera/options/HelpFiles.h"
 #include "tools/tessera/options/PlanChecks.h"
+#include "tools/tessera/options/RecipeOptions.h"
 #include "tools/tessera/options/Suggestion.h"
 #include <algorithm>
 #include <charconv>
@@ -69,20 +69,15 @@ std::string exactText(FlagCheck, double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-std::string givenText(const CLI::Option &option) {
-  return option.count() ? CLI::detail::join(option.results(), ",")
-                        : option.get_default_str();
-}
-
 //===----------------------------------------------------------------------===//
 // CommandLine
 //===----------------------------------------------------------------------===//
 
 /// The options of all commands and, after parsing, checks of what concerns
 /// several.
-class CommandLine : DeclaredOptions {
+class CommandLine : RecipeOptions {
 public:
-  explicit CommandLine(DriverOptions &options) : DeclaredOptions(options) {
+  explicit CommandLine(DriverOptions &options) : RecipeOptions(options) {
     app.failure_message([](const CLI::App *, const CLI::Error &error) {
       return "error: " + messageOf(error) + "\n";
     });
@@ -96,11 +91,6 @@ private:
                     const std::vector<std::string> &words);
   void check();
   void applyPlan();
-  std::string resumedDirectory() const;
-  void applyRecipe();
-  bool isOverridden(const std::string &flag) const;
-  void checkSeed();
-  void takeRecipe(CLI::Option &option, const std::string &text);
   void applyOption(CLI::App &sub, const std::string &name,
                    const std::string &text);
   void checkPlanning();
@@ -240,121 +230,6 @@ void CommandLine::applyOption(CLI::App &sub, const std::string &name,
     refuse("'" + planFile +
            "': " + (why.rfind("error: ", 0) == 0 ? why.substr(7) : why));
   }
-}
-
-/// A run that goes on takes these options over unless they are given: they make
-/// a run what it is, whatever it runs on.
-const std::set<std::string> recipeOptions = {"--optimizer",
-                                             "--weight-decay",
-                                             "--no-decay",
-                                             "--clip",
-                                             "--beta1",
-                                             "--beta2",
-                                             "--momentum",
-                                             "--nesterov",
-                                             "--lr",
-                                             "--lr-schedule",
-                                             "--min-lr",
-                                             "--warmup-steps",
-                                             "--decay-steps",
-                                             "--steps",
-                                             "--batch",
-                                             "--seq-length",
-                                             "--precision",
-                                             "--decoder-seq-length",
-                                             "--ignore-labels",
-                                             "--document-mask",
-                                             "--separator",
-                                             "--padding-mask",
-                                             "--freeze",
-                                             "--lora",
-                                             "--seed",
-                                             "--validation-fraction",
-                                             "--epochs"};
-
-std::string CommandLine::resumedDirectory() const {
-  const bool wants = resume->count() > 0 || options.resumesIfAny;
-  if (options.command != Command::Train || !wants)
-    return "";
-  return resume->count() && !options.resumeDir.empty() ? options.resumeDir
-                                                       : options.checkpointDir;
-}
-
-/// Returns whether another choice has replaced an option of the recipe, or an
-/// artifact or a program has fixed it.
-bool CommandLine::isOverridden(const std::string &flag) const {
-  const bool hasSchedule = isGiven("--lr-schedule");
-  if ((flag == "--min-lr" || flag == "--decay-steps") && hasSchedule)
-    return true;
-  // Evaluation data that is named replaces what was held out.
-  if (flag == "--validation-fraction" && !options.evalData.empty())
-    return true;
-  auto hasOwn = [&](const char *other) {
-    return train->get_option(other)->count() > 0;
-  };
-  if ((flag == "--steps" && hasOwn("--epochs")) ||
-      (flag == "--epochs" && hasOwn("--steps")))
-    return true;
-  // No batch fits every mesh.
-  if (flag == "--batch") {
-    const MeshShape &mesh = options.plan.mesh;
-    const int64_t parts = mesh.sizeOf(MeshAxis::Data) *
-                          mesh.sizeOf(MeshAxis::Expert) *
-                          std::max<int64_t>(1, options.plan.sizes.microBatches);
-    const auto batch = options.recipe.given.find(flag);
-    if (std::atoll(batch->second.c_str()) % parts != 0)
-      return true;
-  }
-  for (const Flag &known : flags)
-    if (known.name == flag)
-      return (options.isArtifact() && known.fate != Fate::Replaceable) ||
-             (options.isProgram() && known.fate == Fate::Imported);
-  return false;
-}
-
-void CommandLine::takeRecipe(CLI::Option &option, const std::string &text) {
-  try {
-    option.add_result(text);
-    option.run_callback();
-  } catch (const CLI::ParseError &error) {
-    refuse("the checkpoint was trained with " + option.get_name() + " " + text +
-           ", which is refused (" + error.what() + "); give it anew");
-  }
-}
-
-/// The order of the data and what dropout drops follow from the seed.
-void CommandLine::checkSeed() {
-  const std::optional<int64_t> &before = options.recipe.seed;
-  if (!before)
-    return;
-  if (train->get_option("--seed")->count() && options.seed != *before)
-    refuse("--seed is " + std::to_string(options.seed) +
-           ", but the run that goes on has the seed " +
-           std::to_string(*before) +
-           ", which its data and dropout follow from; leave --seed out, or "
-           "start a new run from its weights with --load-weights");
-  options.seed = *before;
-}
-
-/// A run that goes on keeps what it was given.
-void CommandLine::applyRecipe() {
-  const std::string directory = resumedDirectory();
-  RunRecipe &recipe = options.recipe;
-  if (!directory.empty() && readRecipe && readRecipe(directory, recipe)) {
-    checkSeed();
-    for (const auto &[flag, text] : recipe.given) {
-      CLI::Option *option = recipeOptions.count(flag)
-                                ? train->get_option_no_throw(flag)
-                                : nullptr;
-      if (option && !option->count() && !isOverridden(flag))
-        takeRecipe(*option, text);
-    }
-  }
-  if (options.command != Command::Train)
-    return;
-  for (const std::string &flag : recipeOptions)
-    if (const CLI::Option *option = train->get_option(flag); option->count())
-      recipe.now[flag] = givenText(*option);
 }
 
 /// The innermost axis of the aliases comes first: each goes outside of those
@@ -845,7 +720,7 @@ void CommandLine::check() {
       !options.plan.device.target.isCuda())
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();
-  applyRecipe();
+  applyRecipe(readRecipe);
   checkPlanning();
   checkExplore();
   checkSamples();

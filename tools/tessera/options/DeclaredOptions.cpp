@@ -19,6 +19,11 @@ void tessera::refuseUnless(const std::string &why) {
     refuse(why);
 }
 
+std::string tessera::givenText(const CLI::Option &option) {
+  return option.count() ? CLI::detail::join(option.results(), ",")
+                        : option.get_default_str();
+}
+
 namespace {
 
 /// A check of a word.

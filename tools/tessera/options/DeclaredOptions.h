@@ -17,6 +17,9 @@ namespace tessera {
 [[noreturn]] void refuse(const std::string &message);
 void refuseUnless(const std::string &why);
 
+/// Returns the text of an option, or of its default value if it is not given.
+std::string givenText(const CLI::Option &option);
+
 /// When an option is fixed: in an imported program, in a .tsr file, or not
 /// before its run.
 enum class Fate { Imported, Compiled, Replaceable };
