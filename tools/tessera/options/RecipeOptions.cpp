@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <utility>
+#include <vector>
 
 using namespace tessera;
 
@@ -106,13 +108,18 @@ void RecipeOptions::applyRecipe(RecipeReader read) {
   RunRecipe &recipe = options.recipe;
   if (!directory.empty() && read && read(directory, recipe)) {
     checkSeed();
+    // An option that is taken counts as given: --lr-schedule would override
+    // --min-lr.
+    std::vector<std::pair<CLI::Option *, std::string>> taken;
     for (const auto &[flag, text] : recipe.given) {
       CLI::Option *option = recipeOptions.count(flag)
                                 ? train->get_option_no_throw(flag)
                                 : nullptr;
       if (option && !option->count() && !isOverridden(flag))
-        takeRecipe(*option, text);
+        taken.emplace_back(option, text);
     }
+    for (const auto &[option, text] : taken)
+      takeRecipe(*option, text);
   }
   if (options.command != Command::Train)
     return;
