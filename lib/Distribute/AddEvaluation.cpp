@@ -10,6 +10,7 @@
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Distribute/Stages.h"
 #include "llvm/ADT/SetVector.h"
+#include <cmath>
 
 namespace tessera {
 #define GEN_PASS_DEF_ADDEVALUATIONPASS
@@ -88,6 +89,18 @@ Value EvaluationBuilder::emit(Args &&...args) {
   return op.getOutput();
 }
 
+/// Whether a sum over tokens is scaled by one over their number in all
+/// micro-batches.
+static bool isMean(nn::EinsumOp sum) {
+  auto tokens = cast<ShapedType>(sum.getInputs().front().getType());
+  auto model = sum->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
+      nn::NNDialect::kModelAttr);
+  auto batches = model ? model.getAs<IntegerAttr>("micro_batches") : nullptr;
+  auto count = static_cast<double>(tokens.getNumElements() *
+                                   (batches ? batches.getInt() : 1));
+  return std::abs(sum.getScale().convertToDouble() * count - 1) < 1e-12;
+}
+
 /// mean(t) -> sum(t counted(labels)) / sum(counted(labels)). The last batch of
 /// the data may be filled up with sequences whose labels are negative, and a
 /// model that counts all labels would measure these too.
@@ -96,6 +109,8 @@ void EvaluationBuilder::countLabels(CrossEntropy &loss) {
   if (loss.counted || mean.getInputs().size() != 1 || mean.getSpec() != "bs->")
     return;
   Value tokens = mean.getInputs().front();
+  if (!isMean(mean)) // an .mlir program may have another loss
+    return;
   auto spec = [&](StringRef text) { return builder.getStringAttr(text); };
   FloatAttr one = builder.getF64FloatAttr(1.0);
   Value counted = emit<nn::CountedOp>(

@@ -94,7 +94,8 @@ Value AttentionFormulas::visible(nn::AttentionOp op, const Shape &shape) {
   for (Value segments : {op.getQuerySegments(), op.getKeySegments()})
     key.push_back(segments ? cast<BlockArgument>(segments).getArgNumber() : -1);
   key.insert(key.end(), {op.getCausal(), int64_t(op.getWindow())});
-  Value &known = masks[key];
+  Type element = getElementTypeOrSelf(op.getQuery().getType());
+  Value &known = masks[{element.getAsOpaquePointer(), key}];
   if (known)
     return known;
   const std::string &r = shape.rows, &c = shape.columns;

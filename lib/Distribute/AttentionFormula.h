@@ -31,8 +31,9 @@ private:
   mlir::Value kept(nn::AttentionOp op, const Shape &shape);
 
   Formulas &f;
-  /// Holds the masks built so far, by all that decides what queries see.
-  std::map<std::vector<int64_t>, mlir::Value> masks;
+  /// Holds the masks built so far, by the type of their elements and all that
+  /// decides what queries see.
+  std::map<std::pair<const void *, std::vector<int64_t>>, mlir::Value> masks;
 };
 
 } // namespace tessera

@@ -98,10 +98,14 @@ LogicalResult tessera::chooseMasks(const ConfigFile &file,
     sizes.separator = *separator;
   }
   if (options.paddingMask) {
-    int64_t padding = 0; // transformers' default of both families
-    if (failed(file.read("pad_token_id", padding, {0, vocabulary - 1})))
+    std::optional<int64_t> padding = 0; // transformers' default of both
+    if (failed(readPadding(file, vocabulary, padding)))
       return failure();
-    sizes.padding = padding;
+    if (!padding)
+      return file.error("pad_token_id")
+             << "--padding-mask hides the padding token, but 'pad_token_id' is "
+                "null; give the token that is padding";
+    sizes.padding = *padding;
   }
   return chooseSpecial(file, imported, vocabulary, sizes);
 }

@@ -41,6 +41,9 @@ expect(11, {}, {**WORDS, "tokenizer_config.json": {"mask_token": "<mask>"}})
 expect(11, {"mask_token_id": None}, {**WORDS, "tokenizer_config.json": {"mask_token": None},
                                      "special_tokens_map.json": {"mask_token": {"content": "<mask>"}}})
 expect(2, {}, LINES)
+expect(1, {}, {"tokenizer.json": {"model": {"type": "Unigram", "vocab": [["the", -1.5], ["[MASK]", 0.0]]}}})
+expect(40, {}, {"vocab.txt": "[PAD]\nthe\n", "tokenizer_config.json": {"added_tokens_decoder": {"40": {"content": "[MASK]"}}}})
+refuse("the mask token is not known", {}, {**LINES, "tokenizer_config.json": {"mask_token": None}})
 for vocabulary in (30522, 28996, 119547, 105879, 21128):
     expect(103, {"vocab_size": vocabulary}, {})
 # Another name than config.json is that of no folder of a model.
