@@ -391,7 +391,7 @@ tsr_status tsr_session_load_weights(tsr_session *session, const char *path) {
 tsr_status tsr_weights_find(const char *path) {
   return guarded([&] {
     requirePointer(path, "path");
-    InputFile file(weightsFile(path));
+    InputFile file(weightsFile(checkpointIn(path)));
   });
 }
 

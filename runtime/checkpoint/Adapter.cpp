@@ -201,6 +201,10 @@ static void checkTrainedBeside(const Session &session,
                 session.base().path, directory);
 }
 
+void checkAdapter(const Metadata &metadata, const std::string &directory) {
+  AdapterMatching(metadata, directory);
+}
+
 void loadAdapter(Session &session, const std::string &given) {
   session.checkAlive();
   const std::string directory = checkpointIn(given);

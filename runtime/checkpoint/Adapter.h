@@ -47,6 +47,10 @@ struct AdapterFiles {
 /// the directory's config says; and as of reading it.
 void checkAdapterConfig(const Metadata &metadata, const std::string &directory);
 
+/// Checks what loadAdapter would read of a directory, but not the model that it
+/// was trained beside. TSR_MISMATCH, as there.
+void checkAdapter(const Metadata &metadata, const std::string &directory);
+
 /// Parameters of the session's adapters. TSR_MISMATCH: it has none, of another
 /// rank or scale, or beside other layers; TSR_INVALID_ARGUMENT: the model's own
 /// parameters are undefined. Nothing is written before all is checked.

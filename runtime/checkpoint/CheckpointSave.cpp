@@ -9,6 +9,7 @@
 #include "runtime/data/Mixture.h"
 #include "runtime/support/DType.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <numeric>
@@ -236,12 +237,22 @@ void writeCheckpoint(Session &session, Gathering &state,
   publishCheckpoint(owned, scratch.path, name, count);
 }
 
-/// A checkpoint may replace an empty directory or another checkpoint, which
-/// older versions wrote into a step directory.
+/// A checkpoint may replace an empty directory or another checkpoint. Older
+/// versions wrote the best one into a step directory, beside evaluation.json.
 void checkReplaceable(const std::string &directory) {
-  if (!isDirectory(directory) || listDirectory(directory).empty() ||
-      isFile(concat(directory, "/", manifestFile)) ||
-      !completeSteps(directory).empty())
+  auto isOfOlder = [](const std::string &name) {
+    return name == "evaluation.json" || name[0] == '.' ||
+           name.rfind("step-", 0) == 0;
+  };
+  if (!isDirectory(directory))
+    return;
+  const std::vector<std::string> names = listDirectory(directory);
+  auto holds = [&](const char *name) {
+    return isFile(concat(directory, "/", name));
+  };
+  if (names.empty() || (holds(manifestFile) && holds(optimizerFile)) ||
+      (!completeSteps(directory).empty() &&
+       std::all_of(names.begin(), names.end(), isOfOlder)))
     return;
   fail(TSR_INVALID_ARGUMENT, "'", directory,
        "' is to become a checkpoint, but holds other files; move it away");

@@ -1,4 +1,5 @@
 //===- Weights.cpp - tsr_session_load_weights -----------------------------===//
+#include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/AdapterDelta.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/SameModel.h"
@@ -7,6 +8,7 @@
 #include "runtime/session/Initializer.h"
 #include "runtime/session/Quantize.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -269,10 +271,17 @@ static void addAdapter(const std::string &directory, const TensorFiles &weights,
   const AdapterFiles adapter(directory);
   for (const auto &[name, pair] : matchAdapter(weights, adapter)) {
     const FileTensor *weight = weights.find(name);
-    for (WeightMatch &match : matching.matches)
-      if (match.parts == std::vector<const FileTensor *>{weight})
-        match.delta =
-            std::make_shared<AdapterDelta>(*pair.a, *pair.b, adapter.config);
+    for (WeightMatch &match : matching.matches) {
+      if (std::count(match.parts.begin(), match.parts.end(), weight) == 0)
+        continue;
+      if (match.parts.size() > 1)
+        fail(TSR_UNSUPPORTED, "'", directory, "' adapts '", name,
+             "', which is one of ", match.parts.size(), " parts of '",
+             match.parameter->name,
+             "'; merge the adapter into the model by tessera merge first");
+      match.delta =
+          std::make_shared<AdapterDelta>(*pair.a, *pair.b, adapter.config);
+    }
   }
   matching.notes.push_back(concat("'", directory, "' is an adapter and the ",
                                   "model beside it: the two are added"));
@@ -302,6 +311,8 @@ void loadWeights(Session &session, const std::string &given) {
     matching = std::make_unique<WeightMatching>(session.metadata(), *files);
     if (adds && !adapts)
       addAdapter(path, *files, *matching);
+    if (adds && adapts)
+      checkAdapter(session.metadata(), path);
     if (adapts)
       base = baseAt(file, *files);
   });

@@ -100,6 +100,7 @@ void Session::fillOnEveryRank(const std::function<void(Rank &)> &body) {
 
 void Session::initialize() {
   beginChange("drawing parameters");
+  adapterBase = {};
   fillOnEveryRank([&](Rank &rank) { initializeState(rank, seed()); });
   resumeAt({0, seed(), 0});
 }

@@ -138,8 +138,8 @@ WrittenFile::WrittenFile(const std::string &path)
   XXH3_64bits_reset(&hasher->state);
   descriptor =
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0)
-    failErrno("cannot create", path);
+  if (descriptor < 0) // also where its directory is gone
+    fail(TSR_IO, "cannot create '", path, "': ", std::strerror(errno));
 }
 
 WrittenFile::~WrittenFile() {

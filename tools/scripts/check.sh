@@ -62,7 +62,7 @@ while IFS= read -r path; do
 done < <(sed -n 's/^TSR_CPU_PATH([^"]*"\([^"]*\)".*/\1/p' runtime/include/tessera/abi_cpu.def)
 numerics='MixedPrecision|FineTuning|Grid'
 [ -z "$full" ] || numerics+='|Reference|Generation'
-for path in "${paths[@]:0:${#paths[@]}-1}"; do
+for path in "${paths[@]::$((${#paths[@]} > 0 ? ${#paths[@]} - 1 : 0))}"; do
   echo "check: testing numerics on $path"
   TESSERA_CPU=$path ctest --test-dir build --no-tests=error -j "$(($(nproc) + 1))" --output-on-failure \
     -R "^(cpu-kernels|Numerics\.($numerics)Test)\$" >"$results/path.log" 2>&1 || {

@@ -182,12 +182,23 @@ TEST(Checkpoint, ADirectoryMayBeOneItself) {
   ASSERT_EQ(load(loaded, best), TSR_OK) << tsr_last_error();
   EXPECT_EQ(tsr_session_next_step(loaded.session), 2);
   EXPECT_EQ(loaded.state(), training.state());
-  fs::create_directory(directory / "mine");
-  writeFile(directory / "mine/notes.txt", "keep me");
-  EXPECT_EQ(tsr_session_save_as(training.session, (directory / "mine").c_str()),
+  // Neither files nor a run's directory that holds them are removed.
+  for (const char *file : {"mine/notes.txt", "app/manifest.json"}) {
+    fs::path path = fs::path(directory.path) / file;
+    fs::create_directory(path.parent_path());
+    writeFile(path, "keep me");
+    EXPECT_EQ(tsr_session_save_as(training.session, path.parent_path().c_str()),
+              TSR_INVALID_ARGUMENT);
+    EXPECT_CONTAINS(tsr_last_error(), "holds other files; move it away");
+    EXPECT_EQ(readFile(path), "keep me");
+  }
+  std::string run = directory / "run";
+  ASSERT_EQ(save(training, run), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(tsr_weights_find(run.c_str()), TSR_OK) << tsr_last_error();
+  writeFile(run + "/log.jsonl", "keep me");
+  EXPECT_EQ(tsr_session_save_as(training.session, run.c_str()),
             TSR_INVALID_ARGUMENT);
-  EXPECT_CONTAINS(tsr_last_error(), "holds other files; move it away");
-  EXPECT_EQ(readFile(directory / "mine/notes.txt"), "keep me");
+  EXPECT_EQ(readFile(run + "/log.jsonl"), "keep me");
 }
 
 TEST(Checkpoint, RecordsAreKept) {
