@@ -108,7 +108,7 @@ void Session::initialize() {
 void Session::setNotes(const std::vector<std::string> &lines) {
   noteText.clear();
   for (const std::string &line : lines)
-    noteText += (noteText.empty() ? "" : "\n") + line;
+    noteText += (noteText.empty() ? "" : "\n") + printableMessage(line);
 }
 
 void Session::resumeAt(const RunPosition &next) {

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/support/Status.h"
 
-#include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace tessera {
 
@@ -15,8 +15,14 @@ static thread_local char lastError[8192];
 
 tsr_status tsr_set_last_error(tsr_status status, const char *message) {
   using tessera::lastError;
-  size_t length = std::min(std::strlen(message), sizeof lastError - 1);
-  std::memcpy(lastError, message, length);
+  char printed[sizeof lastError]; // `message` may be the last error itself
+  size_t length = 0;
+  tessera::detail::putMessage(message, [&](std::string_view part) {
+    part = part.substr(0, sizeof printed - 1 - length);
+    std::memcpy(printed + length, part.data(), part.size());
+    length += part.size();
+  });
+  std::memcpy(lastError, printed, length);
   lastError[length] = '\0';
   return status;
 }

@@ -6,6 +6,7 @@
 #ifndef TESSERA_RUNTIME_SUPPORT_STATUS_H
 #define TESSERA_RUNTIME_SUPPORT_STATUS_H
 
+#include "tessera/printable.hpp"
 #include "tessera/tessera.h"
 
 #include <exception>
@@ -13,6 +14,8 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace tessera {
@@ -32,12 +35,30 @@ public:
   Status status;
 };
 
+/// Writes a part. A text after a quotation mark is a value, often of a file: a
+/// message has its beginning (kLongestValue).
+template <class Part>
+void appendPart(std::ostream &stream, bool &isQuoted, const Part &part) {
+  if constexpr (std::is_convertible_v<Part, std::string_view>) {
+    const std::string_view text = part;
+    if (isQuoted && text.size() > kLongestValue)
+      stream << printableValue(text);
+    else
+      stream << text;
+    isQuoted = !text.empty() && text.back() == '\'';
+  } else {
+    stream << part;
+    isQuoted = false;
+  }
+}
+
 /// The parts written one after the other, independent of the user's locale.
 template <class... Parts> std::string concat(const Parts &...parts) {
   std::ostringstream stream;
   stream.exceptions(std::ios::badbit); // else want of memory cuts the text
   stream.imbue(std::locale::classic());
-  (stream << ... << parts);
+  bool isQuoted = false;
+  (appendPart(stream, isQuoted, parts), ...);
   return stream.str();
 }
 

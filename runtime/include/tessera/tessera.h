@@ -36,8 +36,10 @@ typedef enum tsr_status {
   TSR_UNTRUSTED = 11 /* an artifact is not signed by a key that is trusted */
 } tsr_status;
 
-/* Message of the last failure on this thread; "" if there was none. Valid until
- * the next call on this thread. */
+/* Message of the last failure on this thread; "" if there was none. It is one
+ * line of UTF-8 that a terminal can print: what else names of files and of what
+ * is in them hold is written as \x1b or \u202e, and values of more than 200
+ * bytes are cut. Valid until the next call on this thread. */
 const char *tsr_last_error(void);
 /* Makes `message` this thread's last error and returns `status`: for libraries
  * that extend this one, as libtessera_tokenizer does. */
