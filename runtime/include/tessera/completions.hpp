@@ -5,9 +5,8 @@
 #ifndef TESSERA_COMPLETIONS_HPP
 #define TESSERA_COMPLETIONS_HPP
 
+#include "tessera/json_reader.hpp"
 #include "tessera/tokenizer.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <ctime>
 #include <random>
@@ -90,11 +89,14 @@ struct CompletionModel {
 /// destroyed. The model outlives it.
 class Completion {
 public:
-  /// `body` is the JSON of a request. Throws what CompletionError::statusOf
-  /// knows: fields that would change the result and are not supported are
-  /// errors, too.
+  /// `body` is the JSON of a request, within json_kinds::completion. Throws
+  /// what CompletionError::statusOf knows: fields that would change the result
+  /// and are not supported are errors, too.
   Completion(const CompletionModel &model, const std::string &body)
-      : model(model), fields(Json::parse(body)) {
+      : model(model) {
+    JsonTreeBuilder builder(fields);
+    if (auto problem = readJson(body, json_kinds::completion, builder))
+      throw CompletionError(400, "the body is refused: " + problem->text());
     require(fields.is_object(), "the body must be a JSON object");
     const Json name = take("model"), prompt = take("prompt");
     require(name.is_null() || name == model.name,
@@ -106,6 +108,7 @@ public:
       require(value.is_null() || key == "user" ||
                   harmless.value(key, Json()) == value,
               "'" + key + "' is not supported; leave it out");
+    fields = nullptr; // A completion lives long.
     request =
         model.texts.begin(idsOf(prompt), options, stops, model.mostRequests);
     require(request != nullptr,
@@ -161,8 +164,11 @@ private:
   }
   /// Removes a field; null is as good as not given.
   Json take(const char *name) {
-    Json value = fields.value(name, Json());
-    fields.erase(name);
+    auto field = fields.find(name);
+    if (field == fields.end())
+      return nullptr;
+    Json value = std::move(*field);
+    fields.erase(field);
     return value;
   }
   template <class T>
@@ -228,7 +234,7 @@ private:
   }
 
   const CompletionModel &model;
-  Json fields; ///< Of the body, that were not taken.
+  Json fields; ///< Those of the body that are not yet taken.
   std::unique_ptr<TextRequest> request;
   bool streams = false, hasLogs = false;
   std::string text; ///< Since the last part, as the next.

@@ -111,6 +111,9 @@ def hostile_requests(server):
     bad += [{**good, "top_p": value} for value in (0, -1, 1.1, "1")]
     bad += [{**good, "stop": value} for value in ("", [""], 7, ["x"] * 17, "\0", {})]
     bad += [{**good, key: value} for key, value in dict(echo=True, n=2, best_of=3, suffix="x", stream="yes", logprobs=21, seed=1.5).items()]
+    deep = b"[" * 200000 + b"]" * 200000
+    bad += [b'{"prompt": ' + deep + b"}", b'{"prompt": "a", "stop": ' + deep + b"}", b'{"prompt": "a", "other": ' + deep + b"}", b'{"a":' * 99999 + b"1" + b"}" * 99999]
+    bad += [b'{"prompt": "a", "other": [' + b"0," * 400000 + b"0]}", b'{"prompt": "a", "prompt": "b"}', b'{"prompt": "a"}\0', b'{"prompt": "a", "seed": 0.' + b"1" * 2000 + b"}"]
     for body in bad:
         status, answer = server.ask(body)
         assert status == 400 and len(answer["error"]["message"]) > 10, (str(body)[:80], status, answer)
