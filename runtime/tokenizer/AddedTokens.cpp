@@ -11,7 +11,11 @@ namespace tessera {
 
 AddedTokens::AddedTokens(const JsonView &list, const TokenTable &vocabulary,
                          const Normalizer *normalizer)
-    : nextId(static_cast<int32_t>(vocabulary.size())) {
+    : where(list.where()), nextId(static_cast<int32_t>(vocabulary.size())) {
+  constexpr size_t most = size_t(1) << 20;
+  if (list.raw().size() > most)
+    list.refuse(concat("has ", list.raw().size(), " tokens, at most ", most,
+                       " are read"));
   for (const JsonView &item : list.items())
     read(item, vocabulary, normalizer);
   build(original, false);
@@ -37,8 +41,8 @@ void AddedTokens::read(const JsonView &item, const TokenTable &vocabulary,
       std::max(vocabulary.find(token.content), contents.find(token.content));
   int32_t id = known != TokenTable::none ? known : nextId++;
   if (token.id != id)
-    item.refuse(concat("gives the added token '", token.content, "' the id ",
-                       token.id, ", but ",
+    item.refuse(concat("gives the added token '", excerpt(token.content),
+                       "' the id ", token.id, ", but ",
                        known != TokenTable::none
                            ? "the vocabulary gives it "
                            : "the next id that is free is ",
@@ -46,6 +50,7 @@ void AddedTokens::read(const JsonView &item, const TokenTable &vocabulary,
   if (token.isNormalized && normalizer) {
     NormalText text;
     text.text = token.content;
+    text.limit.original = token.content.size();
     normalizer->apply(text);
     token.normal = text.text;
   }
@@ -88,20 +93,38 @@ static bool isWithinWord(std::string_view text, size_t begin, size_t end) {
          (end < text.size() && isWordCharacter(nextCodePoint(text, after)));
 }
 
+struct AddedTokens::Cut {
+  size_t done = 0; ///< Where the last token ended.
+  WorkLimit work;
+
+  /// Where the whitespace from `begin` on ends. Several tokens may end in one
+  /// run of it, which is looked through once.
+  size_t endOfSpaces(std::string_view text, size_t begin) {
+    if (begin >= runBegin && begin <= runEnd)
+      return runEnd;
+    runBegin = runEnd = begin;
+    for (size_t at = begin; at < text.size(); runEnd = at)
+      if (!isWhitespace(nextCodePoint(text, at)))
+        break;
+    return runEnd;
+  }
+
+private:
+  size_t runBegin = 1, runEnd = 0; ///< No run was looked through.
+};
+
 void AddedTokens::place(const Piece &piece, size_t begin, size_t end,
-                        const AddedToken &token, size_t &done,
-                        Pieces &out) const {
+                        const AddedToken &token, Cut &cut, Pieces &out) const {
+  size_t &done = cut.done;
   std::string_view text = piece.text;
   if (token.stripsLeft) {
-    for (size_t at = begin; at > 0; begin = at)
+    for (size_t at = begin; at > done; begin = at)
       if (!isWhitespace(previousCodePoint(text, at)))
         break;
     begin = std::max(begin, done); // the token before may have taken them
   }
   if (token.stripsRight)
-    for (size_t at = end; at < text.size(); end = at)
-      if (!isWhitespace(nextCodePoint(text, at)))
-        break;
+    end = cut.endOfSpaces(text, end);
   if (done < begin)
     out.push_back(piece.part(done, begin));
   Piece found = piece.part(begin, end);
@@ -113,7 +136,8 @@ void AddedTokens::place(const Piece &piece, size_t begin, size_t end,
 void AddedTokens::split(const Piece &piece, Stage stage, Pieces &out) const {
   const Finder &texts = finder(stage);
   std::string_view text = piece.text;
-  size_t done = 0;
+  Cut cut;
+  cut.work.reset(text.size());
   for (size_t at = 0; texts.hasTokens && at < text.size();) {
     if (!texts.begins[static_cast<unsigned char>(text[at])]) {
       ++at;
@@ -121,22 +145,22 @@ void AddedTokens::split(const Piece &piece, Stage stage, Pieces &out) const {
     }
     size_t longest = 0;
     int32_t index = -1;
-    texts.texts.forEachPrefix(text.substr(at),
-                              [&](size_t bytes, int32_t value) {
-                                longest = bytes;
-                                index = value;
-                              });
+    auto visit = [&](size_t bytes, int32_t value) {
+      longest = bytes;
+      index = value;
+    };
+    cut.work.spend(where, texts.texts.forEachPrefix(text.substr(at), visit));
     if (index < 0) {
       ++at;
       continue;
     }
     const AddedToken &token = tokens[index];
     if (!token.isSingleWord || !isWithinWord(text, at, at + longest))
-      place(piece, at, at + longest, token, done, out);
+      place(piece, at, at + longest, token, cut, out);
     at += longest;
   }
-  if (done < text.size())
-    out.push_back(piece.part(done, text.size()));
+  if (cut.done < text.size())
+    out.push_back(piece.part(cut.done, text.size()));
 }
 
 } // namespace tessera

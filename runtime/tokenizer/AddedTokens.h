@@ -27,7 +27,8 @@ public:
               const Normalizer *normalizer);
 
   /// Cuts the pieces that are no tokens: before normalization those tokens
-  /// that are found in the text as it is, after it the others.
+  /// that are found in the text as it is, after it the others. TSR_UNSUPPORTED:
+  /// that takes too much work for the length of the text.
   enum class Stage { Original, Normalized };
   void split(const Piece &piece, Stage stage, Pieces &out) const;
   bool areNone(Stage stage) const { return !finder(stage).hasTokens; }
@@ -53,9 +54,11 @@ private:
   void read(const JsonView &item, const TokenTable &vocabulary,
             const Normalizer *normalizer);
   void build(Finder &finder, bool isNormalized);
+  struct Cut;
   void place(const Piece &piece, size_t begin, size_t end,
-             const AddedToken &token, size_t &done, Pieces &out) const;
+             const AddedToken &token, Cut &cut, Pieces &out) const;
 
+  std::string where; ///< The list, for errors.
   std::vector<AddedToken> tokens;
   std::vector<int32_t> byId; ///< Indices; -1: none.
   TokenTable contents, specials;

@@ -12,7 +12,8 @@ namespace tessera {
 namespace {
 class BertNormalizer final : public Normalizer {
 public:
-  explicit BertNormalizer(const JsonView &part) : decomposed("NFD") {
+  explicit BertNormalizer(const JsonView &part)
+      : Normalizer(part), decomposed("NFD") {
     requireKeys(part, {"type", "clean_text", "handle_chinese_chars",
                        "strip_accents", "lowercase"});
     cleans = part.at("clean_text").boolean();
@@ -21,7 +22,7 @@ public:
     stripsAccents = flagOf(part, "strip_accents", lowers);
   }
 
-  void apply(NormalText &text) const override {
+  void change(NormalText &text) const override {
     clean(text);
     if (stripsAccents)
       stripAccents(text);

@@ -153,7 +153,6 @@ private:
   int32_t unknownId(std::string_view symbol) const;
   int32_t idOfCharacter(std::string_view word, size_t begin, size_t end) const;
 
-  std::string where;
   std::string unknown, prefix, suffix;
   bool hasUnknown = false, fusesUnknown = false, fallsBackToBytes = false;
   bool takesWholeWords = false;
@@ -172,7 +171,7 @@ private:
   PairTable<bool> joints;
 };
 
-Bpe::Bpe(const JsonView &part) : where(part.where()) {
+Bpe::Bpe(const JsonView &part) : Model(part) {
   requireKeys(part,
               {"type", "dropout", "unk_token", "continuing_subword_prefix",
                "end_of_word_suffix", "fuse_unk", "byte_fallback",
@@ -229,16 +228,17 @@ void Bpe::readMerges(const JsonView &view) {
         merge.get_ref<const std::string &>().rfind("#version", 0) == 0)
       continue; // the first line of a merges.txt
     if (!readMerge(merge, left, right))
-      view.refuse(concat("has ", merge.dump(), " at ", rank,
+      view.refuse(concat("has ", excerpt(merge.dump()), " at ", rank,
                          ", merges are of two tokens"));
     if (right.size() < prefix.size())
-      view.refuse(
-          concat("joins '", right, "', which lacks the prefix '", prefix, "'"));
+      view.refuse(concat("joins '", excerpt(right),
+                         "', which lacks the prefix '", excerpt(prefix), "'"));
     std::string joined = left + right.substr(prefix.size());
     for (const std::string &token : {left, right, joined})
       if (token.empty() || tokens.find(token) == TokenTable::none)
-        view.refuse(concat("joins '", left, "' and '", right,
-                           "', but the vocabulary has no '", token, "'"));
+        view.refuse(concat("joins '", excerpt(left), "' and '", excerpt(right),
+                           "', but the vocabulary has no '", excerpt(token),
+                           "'"));
     merger.add(tokens.find(left), tokens.find(right),
                {rank++, tokens.find(joined)});
     size_t end = left.size(), begin = 0;
@@ -313,6 +313,10 @@ void Bpe::encodeNew(std::string_view word, Ids &ids) {
       ids.push_back(byteIds[byte]);
   else
     addSymbols(word, ids);
+  if (ids.size() - first > INT32_MAX)
+    fail(TSR_UNSUPPORTED, where, " cannot merge ", ids.size() - first,
+         " symbols of one word, at most ", INT32_MAX,
+         "; split the text into documents");
   merger.apply(ids, first);
 }
 
@@ -328,6 +332,8 @@ void Bpe::addSymbols(std::string_view word, Ids &ids) {
     symbol += word.substr(begin, at - begin);
     if (at == word.size())
       symbol += suffix;
+    spend(symbol.size());
+    requireFew(ids);
     int32_t id = tokens.find(symbol);
     if (id != TokenTable::none) {
       if (isHeld)
@@ -352,8 +358,9 @@ void Bpe::addSymbols(std::string_view word, Ids &ids) {
 int32_t Bpe::unknownId(std::string_view symbol) const {
   int32_t id = tokens.find(unknown);
   if (id == TokenTable::none)
-    fail(TSR_CORRUPT, where, " has no token for '", symbol,
-         "', and its unk_token '", unknown, "' is not in the vocabulary");
+    fail(TSR_CORRUPT, where, " has no token for '", excerpt(symbol),
+         "', and its unk_token '", excerpt(unknown),
+         "' is not in the vocabulary");
   return id;
 }
 

@@ -10,6 +10,20 @@
 
 namespace tessera {
 
+static std::unique_ptr<Decoder> readDecoderStep(const JsonView &part);
+
+void Decoder::apply(std::vector<std::string> &tokens,
+                    const TextLimit &limit) const {
+  change(tokens, limit);
+  size_t bytes = 0;
+  for (const std::string &token : tokens) {
+    if (validPrefix(token) != token.size())
+      fail(TSR_CORRUPT, where, " makes a text that is no UTF-8");
+    bytes += token.size();
+  }
+  limit.require(where, bytes);
+}
+
 void appendTokenBytes(std::string &out, std::string_view token) {
   if (!appendBytes(out, token))
     out += token;
@@ -31,9 +45,15 @@ int byteOfToken(std::string_view token) {
 
 static void replaceAll(std::string &text, std::string_view old,
                        std::string_view now) {
-  for (size_t at = 0; (at = text.find(old, at)) != std::string::npos;
-       at += now.size())
-    text.replace(at, old.size(), now);
+  size_t at = text.find(old), done = 0;
+  if (at == std::string::npos)
+    return;
+  std::string result;
+  for (; at != std::string::npos; at = text.find(old, done)) {
+    result.append(text, done, at - done) += now;
+    done = at + old.size();
+  }
+  text = result.append(text, done);
 }
 
 /// All tokens become one.
@@ -48,11 +68,12 @@ namespace {
 
 class ByteDecoder final : public Decoder {
 public:
-  explicit ByteDecoder(const JsonView &part) {
+  explicit ByteDecoder(const JsonView &part) : Decoder(part) {
     requireKeys(part,
                 {"type", "add_prefix_space", "trim_offsets", "use_regex"});
   }
-  void apply(std::vector<std::string> &tokens) const override {
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &) const override {
     std::string bytes, storage;
     for (const std::string &token : tokens)
       appendTokenBytes(bytes, token);
@@ -63,12 +84,13 @@ public:
 
 class WordPieceDecoder final : public Decoder {
 public:
-  explicit WordPieceDecoder(const JsonView &part) {
+  explicit WordPieceDecoder(const JsonView &part) : Decoder(part) {
     requireKeys(part, {"type", "prefix", "cleanup"});
     prefix = part.at("prefix").text();
     cleansUp = part.at("cleanup").boolean();
   }
-  void apply(std::vector<std::string> &tokens) const override {
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &) const override {
     bool isFirst = true;
     for (std::string &token : tokens) {
       if (!isFirst && token.compare(0, prefix.size(), prefix) == 0)
@@ -97,8 +119,10 @@ private:
 
 class MetaspaceDecoder final : public Decoder {
 public:
-  explicit MetaspaceDecoder(const JsonView &part) : options(part) {}
-  void apply(std::vector<std::string> &tokens) const override {
+  explicit MetaspaceDecoder(const JsonView &part)
+      : Decoder(part), options(part) {}
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &) const override {
     bool drops = options.prepend != MetaspaceOptions::Prepend::Never;
     for (size_t i = 0; i < tokens.size(); ++i)
       replaceAll(tokens[i], options.replacement, i == 0 && drops ? "" : " ");
@@ -111,19 +135,24 @@ private:
 class ReplaceDecoder final : public Decoder {
 public:
   explicit ReplaceDecoder(const JsonView &part)
-      : pattern(compilePattern(part, patternOf(part))) {
+      : Decoder(part), pattern(compilePattern(part, patternOf(part))) {
     requireKeys(part, {"type", "pattern", "content"});
     content = part.at("content").text();
   }
-  void apply(std::vector<std::string> &tokens) const override {
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &limit) const override {
+    TextLimit left = limit;
     for (std::string &token : tokens) {
       std::string text;
       size_t done = 0;
       pattern.forEachMatch(token, [&](size_t begin, size_t end) {
-        text.append(token, done, begin - done) += content;
+        text.append(token, done, begin - done);
+        left.require(where, text.size() + content.size());
+        text += content;
         done = end;
       });
       token = text.append(token, done);
+      left.others += token.size();
     }
   }
 
@@ -136,11 +165,12 @@ private:
 /// as many U+FFFD.
 class ByteFallbackDecoder final : public Decoder {
 public:
-  explicit ByteFallbackDecoder(const JsonView &part) {
+  explicit ByteFallbackDecoder(const JsonView &part) : Decoder(part) {
     requireKeys(part, {"type"});
   }
   bool hasByteTokens() const override { return true; }
-  void apply(std::vector<std::string> &tokens) const override {
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &) const override {
     std::vector<std::string> result;
     std::string bytes;
     for (std::string &token : tokens) {
@@ -171,21 +201,25 @@ private:
 
 class FuseDecoder final : public Decoder {
 public:
-  explicit FuseDecoder(const JsonView &part) { requireKeys(part, {"type"}); }
-  void apply(std::vector<std::string> &tokens) const override {
+  explicit FuseDecoder(const JsonView &part) : Decoder(part) {
+    requireKeys(part, {"type"});
+  }
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &) const override {
     tokens = {joined(tokens)};
   }
 };
 
 class StripDecoder final : public Decoder {
 public:
-  explicit StripDecoder(const JsonView &part) {
+  explicit StripDecoder(const JsonView &part) : Decoder(part) {
     requireKeys(part, {"type", "content", "start", "stop"});
     content = characterOf(part, "content");
     start = part.at("start").integer(0, INT32_MAX);
     stop = part.at("stop").integer(0, INT32_MAX);
   }
-  void apply(std::vector<std::string> &tokens) const override {
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &) const override {
     for (std::string &token : tokens) {
       size_t begin = 0, end = token.size(), bytes = content.size();
       for (int64_t i = 0;
@@ -206,13 +240,14 @@ private:
 
 class SuffixDecoder final : public Decoder {
 public:
-  explicit SuffixDecoder(const JsonView &part) {
+  explicit SuffixDecoder(const JsonView &part) : Decoder(part) {
     requireKeys(part, {"type", "suffix"});
     suffix = part.at("suffix").text();
     if (suffix.empty())
       part.refuse("has an empty suffix");
   }
-  void apply(std::vector<std::string> &tokens) const override {
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &) const override {
     for (size_t i = 0; i < tokens.size(); ++i)
       replaceAll(tokens[i], suffix, i + 1 == tokens.size() ? "" : " ");
   }
@@ -223,14 +258,15 @@ private:
 
 class DecoderSequence final : public Decoder {
 public:
-  explicit DecoderSequence(const JsonView &part) {
+  explicit DecoderSequence(const JsonView &part) : Decoder(part) {
     requireKeys(part, {"type", "decoders"});
     for (const JsonView &item : part.at("decoders").items())
-      parts.push_back(readDecoder(item));
+      parts.push_back(readDecoderStep(item));
   }
-  void apply(std::vector<std::string> &tokens) const override {
+  void change(std::vector<std::string> &tokens,
+              const TextLimit &limit) const override {
     for (const auto &part : parts)
-      part->apply(tokens);
+      part->apply(tokens, limit);
   }
   bool hasByteTokens() const override {
     for (const auto &part : parts)
@@ -245,7 +281,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Decoder> readDecoder(const JsonView &part) {
+static std::unique_ptr<Decoder> readDecoderStep(const JsonView &part) {
   std::string type = typeOf(part);
   if (type == "ByteLevel")
     return std::make_unique<ByteDecoder>(part);
@@ -267,6 +303,12 @@ std::unique_ptr<Decoder> readDecoder(const JsonView &part) {
     return std::make_unique<DecoderSequence>(part);
   refusePart(part, concat("is of type '", type,
                           "', which is no decoder that is supported"));
+}
+
+std::unique_ptr<Decoder> readDecoder(const JsonView &part) {
+  constexpr size_t most = 2048; // published files have less than 100
+  requireFewValues(part, most);
+  return readDecoderStep(part);
 }
 
 } // namespace tessera

@@ -3,6 +3,7 @@
 #define TESSERA_RUNTIME_TOKENIZER_DECODER_H
 
 #include "runtime/support/Json.h"
+#include "runtime/tokenizer/TextLimit.h"
 
 #include <memory>
 #include <string>
@@ -12,14 +13,22 @@ namespace tessera {
 
 class Decoder {
 public:
+  explicit Decoder(const JsonView &part) : where(part.where()) {}
   virtual ~Decoder() = default;
-  /// What is made of the texts of tokens; joined, they are the text.
-  virtual void apply(std::vector<std::string> &tokens) const = 0;
+  /// What is made of the texts of tokens; joined, they are the text. They are
+  /// valid UTF-8 before and after. TSR_UNSUPPORTED: they grow beyond `limit`.
+  void apply(std::vector<std::string> &tokens, const TextLimit &limit) const;
   /// Whether tokens are bytes in the characters of ByteAlphabet.h, and nothing
   /// else is done to them.
   virtual bool isOfBytes() const { return false; }
   /// Whether a token such as "<0x0A>" becomes a byte.
   virtual bool hasByteTokens() const { return false; }
+
+protected:
+  virtual void change(std::vector<std::string> &tokens,
+                      const TextLimit &limit) const = 0;
+
+  const std::string where; ///< The step, for errors.
 };
 
 /// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.

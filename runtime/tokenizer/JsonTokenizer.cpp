@@ -41,6 +41,7 @@ private:
   /// Leaves the parts of the text in `pieces`.
   void cut(std::string_view text);
   void normalize(const Piece &piece);
+  void checkPieces(size_t original, const std::string &where) const;
   /// Whether decoding has this token, and its text.
   bool findText(int32_t id, tsr_special special, std::string_view &text) const;
 
@@ -50,6 +51,8 @@ private:
   std::unique_ptr<Model> model;
   PostProcessor around;
   std::unique_ptr<Decoder> decoder;
+
+  static constexpr size_t mostDecoded = INT32_MAX;
 
   // Kept from text to text.
   std::string repaired;
@@ -90,8 +93,10 @@ void JsonTokenizer::readSplitting(const JsonView &file) {
   if (preTokenizers.endsInBytes && model->use(WordForm::Bytes))
     return;
   model->use(WordForm::Text);
-  if (preTokenizers.endsInBytes)
-    preTokenizers.steps.push_back(makeByteStep());
+  if (!preTokenizers.endsInBytes)
+    return;
+  preTokenizers.steps.push_back(makeByteStep());
+  preTokenizers.places.push_back(file.at("pre_tokenizer").where());
 }
 
 void JsonTokenizer::normalize(const Piece &piece) {
@@ -100,6 +105,7 @@ void JsonTokenizer::normalize(const Piece &piece) {
     normal.text = piece.text;
     normal.isFirst = piece.isFirst;
     normalizer->apply(normal);
+    normal.limit.others += normal.text.size();
     changed.text = arena.join(normal.text, "");
     changed.isFirst = normal.isFirst;
   }
@@ -122,9 +128,24 @@ void JsonTokenizer::cut(std::string_view text) {
     pieces.swap(next);
     next.clear();
   };
+  normal.limit = {text.size(), 0};
   pass([&](const Piece &piece) { normalize(piece); });
-  for (const auto &step : preTokenizers.steps)
-    pass([&](const Piece &piece) { step->apply(piece, next, arena); });
+  for (size_t i = 0; i < preTokenizers.steps.size(); ++i) {
+    pass([&](const Piece &piece) {
+      preTokenizers.steps[i]->apply(piece, next, arena);
+    });
+    checkPieces(text.size(), preTokenizers.places[i]);
+  }
+}
+
+/// Bytes lengthen a text by a factor of two, and marks of spaces by four, so
+/// that a check after each step is early enough.
+void JsonTokenizer::checkPieces(size_t original,
+                                const std::string &where) const {
+  size_t bytes = 0;
+  for (const Piece &piece : pieces)
+    bytes += piece.text.size();
+  TextLimit{original, 0}.require(where, bytes);
 }
 
 void JsonTokenizer::encode(std::string_view text, tsr_special special,
@@ -132,7 +153,9 @@ void JsonTokenizer::encode(std::string_view text, tsr_special special,
   bool isSpecial = special == TSR_WITH_SPECIAL;
   if (isSpecial)
     ids.insert(ids.end(), around.before.begin(), around.before.end());
-  cut(validUtf8(text, repaired));
+  std::string_view valid = validUtf8(text, repaired);
+  cut(valid);
+  model->begin(valid.size(), ids.size());
   for (const Piece &piece : pieces)
     if (piece.isToken())
       ids.push_back(piece.token);
@@ -157,11 +180,18 @@ std::string JsonTokenizer::decode(const std::vector<int32_t> &ids,
                                   tsr_special special) const {
   std::vector<std::string> texts;
   std::string_view text;
+  size_t bytes = 0;
   for (int32_t id : ids)
-    if (findText(id, special, text))
+    if (findText(id, special, text)) {
+      if ((bytes += text.size() + 1) > mostDecoded)
+        fail(TSR_UNSUPPORTED, "the text of ", ids.size(),
+             " tokens has more than ", mostDecoded,
+             " bytes; decode fewer at once");
       texts.emplace_back(text);
+    }
+  // Some decoders write a space for a token.
   if (decoder)
-    decoder->apply(texts);
+    decoder->apply(texts, {bytes, 0});
   std::string result;
   for (const std::string &part : texts) {
     if (!decoder && &part != &texts.front())

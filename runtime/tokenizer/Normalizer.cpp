@@ -11,12 +11,24 @@
 
 namespace tessera {
 
+static std::unique_ptr<Normalizer> readNormalizerStep(const JsonView &part);
+
+void Normalizer::apply(NormalText &text) const {
+  change(text);
+  text.limit.require(where, text.text.size());
+  size_t valid = validPrefix(text.text);
+  if (valid != text.text.size())
+    fail(TSR_CORRUPT, where, " makes a text that is no UTF-8 from byte ", valid,
+         " of ", text.text.size(), " on");
+}
+
 namespace {
 
 class FormNormalizer final : public Normalizer {
 public:
-  explicit FormNormalizer(const std::string &name) : form(name) {}
-  void apply(NormalText &text) const override {
+  FormNormalizer(const JsonView &part, const std::string &name)
+      : Normalizer(part), form(name) {}
+  void change(NormalText &text) const override {
     if (form.apply(text.text, text.scratch))
       text.take();
   }
@@ -27,12 +39,12 @@ private:
 
 class NormalizerSequence final : public Normalizer {
 public:
-  explicit NormalizerSequence(const JsonView &part) {
+  explicit NormalizerSequence(const JsonView &part) : Normalizer(part) {
     requireKeys(part, {"type", "normalizers"});
     for (const JsonView &item : part.at("normalizers").items())
-      parts.push_back(readNormalizer(item));
+      parts.push_back(readNormalizerStep(item));
   }
-  void apply(NormalText &text) const override {
+  void change(NormalText &text) const override {
     for (const auto &part : parts)
       if (!text.text.empty())
         part->apply(text);
@@ -44,7 +56,8 @@ private:
 
 class Lowercase final : public Normalizer {
 public:
-  void apply(NormalText &text) const override {
+  using Normalizer::Normalizer;
+  void change(NormalText &text) const override {
     text.scratch.clear();
     for (size_t at = 0; at < text.text.size();)
       appendLowercase(text.scratch, nextCodePoint(text.text, at));
@@ -54,7 +67,8 @@ public:
 
 class StripAccents final : public Normalizer {
 public:
-  void apply(NormalText &text) const override {
+  using Normalizer::Normalizer;
+  void change(NormalText &text) const override {
     text.scratch.clear();
     for (size_t at = 0; at < text.text.size();) {
       size_t begin = at;
@@ -69,12 +83,12 @@ public:
 
 class Strip final : public Normalizer {
 public:
-  explicit Strip(const JsonView &part) {
+  explicit Strip(const JsonView &part) : Normalizer(part) {
     requireKeys(part, {"type", "strip_left", "strip_right"});
     left = part.at("strip_left").boolean();
     right = part.at("strip_right").boolean();
   }
-  void apply(NormalText &text) const override {
+  void change(NormalText &text) const override {
     const std::string &old = text.text;
     size_t begin = 0, end = old.size();
     for (size_t at = 0; left && at < end; begin = at)
@@ -93,11 +107,14 @@ private:
 
 class Prepend final : public Normalizer {
 public:
-  explicit Prepend(const JsonView &part) {
+  explicit Prepend(const JsonView &part) : Normalizer(part) {
     requireKeys(part, {"type", "prepend"});
     prefix = part.at("prepend").text();
   }
-  void apply(NormalText &text) const override { text.text.insert(0, prefix); }
+  void change(NormalText &text) const override {
+    text.limit.require(where, prefix.size() + text.text.size());
+    text.text.insert(0, prefix);
+  }
 
 private:
   std::string prefix;
@@ -106,16 +123,18 @@ private:
 class Replace final : public Normalizer {
 public:
   explicit Replace(const JsonView &part)
-      : literal(patternOf(part)), pattern(compilePattern(part, literal)) {
+      : Normalizer(part), literal(patternOf(part)),
+        pattern(compilePattern(part, literal)) {
     requireKeys(part, {"type", "pattern", "content"});
     content = part.at("content").text();
   }
-  void apply(NormalText &text) const override {
+  void change(NormalText &text) const override {
     text.scratch.clear();
     std::string_view old = text.text;
     size_t done = 0;
     visitMatches(old, [&](size_t begin, size_t end) {
       text.scratch.append(old, done, begin - done);
+      text.limit.require(where, text.scratch.size() + content.size());
       text.scratch += content;
       done = end;
       if (begin == 0 && end > codePointBytes(old, 0))
@@ -147,7 +166,8 @@ private:
 /// The rules of sentencepiece's "nmt" besides those of NFKC.
 class Nmt final : public Normalizer {
 public:
-  void apply(NormalText &text) const override {
+  using Normalizer::Normalizer;
+  void change(NormalText &text) const override {
     text.scratch.clear();
     for (size_t at = 0; at < text.text.size();) {
       size_t begin = at;
@@ -176,7 +196,8 @@ private:
 
 class ByteNormalizer final : public Normalizer {
 public:
-  void apply(NormalText &text) const override {
+  using Normalizer::Normalizer;
+  void change(NormalText &text) const override {
     text.scratch.clear();
     appendCharacters(text.scratch, text.text);
     text.take();
@@ -189,14 +210,14 @@ public:
 template <class Part>
 static std::unique_ptr<Normalizer> plain(const JsonView &part) {
   requireKeys(part, {"type"});
-  return std::make_unique<Part>();
+  return std::make_unique<Part>(part);
 }
 
-std::unique_ptr<Normalizer> readNormalizer(const JsonView &part) {
+static std::unique_ptr<Normalizer> readNormalizerStep(const JsonView &part) {
   std::string type = typeOf(part);
   if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
     requireKeys(part, {"type"});
-    return std::make_unique<FormNormalizer>(type);
+    return std::make_unique<FormNormalizer>(part, type);
   }
   if (type == "Sequence")
     return std::make_unique<NormalizerSequence>(part);
@@ -220,6 +241,12 @@ std::unique_ptr<Normalizer> readNormalizer(const JsonView &part) {
     return readPrecompiled(part);
   refusePart(part, concat("is of type '", type,
                           "', which is no normalizer that is supported"));
+}
+
+std::unique_ptr<Normalizer> readNormalizer(const JsonView &part) {
+  constexpr size_t most = 2048; // published files have less than 100
+  requireFewValues(part, most);
+  return readNormalizerStep(part);
 }
 
 } // namespace tessera

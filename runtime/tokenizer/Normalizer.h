@@ -3,6 +3,7 @@
 #define TESSERA_RUNTIME_TOKENIZER_NORMALIZER_H
 
 #include "runtime/support/Json.h"
+#include "runtime/tokenizer/TextLimit.h"
 
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@ struct NormalText {
   std::string text;
   /// Its first character comes from where the original text begins.
   bool isFirst = true;
+  TextLimit limit;
   std::string scratch; ///< Kept, so that few calls allocate.
 
   /// `scratch` becomes the text.
@@ -21,9 +23,17 @@ struct NormalText {
 
 class Normalizer {
 public:
+  explicit Normalizer(const JsonView &part) : where(part.where()) {}
   virtual ~Normalizer() = default;
   /// The text is valid UTF-8 and not empty, and may become empty.
-  virtual void apply(NormalText &text) const = 0;
+  /// TSR_UNSUPPORTED: it grows beyond its limit. TSR_CORRUPT: it becomes no
+  /// UTF-8.
+  void apply(NormalText &text) const;
+
+protected:
+  virtual void change(NormalText &text) const = 0;
+
+  const std::string where; ///< The step, for errors.
 };
 
 /// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.

@@ -2,6 +2,8 @@
 #ifndef TESSERA_RUNTIME_TOKENIZER_PAIRTABLE_H
 #define TESSERA_RUNTIME_TOKENIZER_PAIRTABLE_H
 
+#include "runtime/tokenizer/TokenTable.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,8 +16,11 @@ public:
   /// Room for `count` pairs, which are then set.
   explicit PairTable(size_t count = 0) {
     size_t size = 4;
-    while (size < 2 * count)
+    shift = 62;
+    while (size < 2 * count) {
       size *= 2;
+      --shift;
+    }
     slots.resize(size);
   }
 
@@ -41,13 +46,16 @@ private:
   }
   size_t slotOf(uint64_t key) const {
     size_t mask = slots.size() - 1;
-    // Fibonacci hashing; its high bits are the mixed ones.
-    size_t slot = (key * 0x9E3779B97F4A7C15u >> 32) & mask;
+    // Dietzfelbinger et al. 1997: an odd factor that who chose the keys did not
+    // know spreads them; the high bits are the mixed ones.
+    size_t slot = key * factor >> shift;
     while (slots[slot].key != key && slots[slot].key != empty)
       slot = (slot + 1) & mask;
     return slot;
   }
 
+  uint64_t factor = hashSeed() | 1;
+  int shift;
   std::vector<Slot> slots;
 };
 

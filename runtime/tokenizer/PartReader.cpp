@@ -25,6 +25,23 @@ void requireKeys(const JsonView &part,
                               "', which is not supported here"));
 }
 
+void requireFewValues(const JsonView &part, size_t most) {
+  std::vector<const nlohmann::json *> open = {&part.raw()};
+  size_t count = 1;
+  while (!open.empty()) {
+    const nlohmann::json &value = *open.back();
+    open.pop_back();
+    if (!value.is_structured())
+      continue;
+    count += value.size();
+    if (count > most)
+      refusePart(part, concat("holds ", count, " values or more, at most ",
+                              most, " are read"));
+    for (const nlohmann::json &item : value)
+      open.push_back(&item);
+  }
+}
+
 bool flagOf(const JsonView &part, const char *key, bool standard) {
   return part.has(key) ? part.at(key).boolean() : standard;
 }

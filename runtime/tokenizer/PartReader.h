@@ -22,6 +22,10 @@ std::string typeOf(const JsonView &part);
 void requireKeys(const JsonView &part,
                  std::initializer_list<const char *> keys);
 
+/// TSR_UNSUPPORTED: the part holds more than `most` values, however they are
+/// nested. Each step of a sequence costs time for each text.
+void requireFewValues(const JsonView &part, size_t most);
+
 /// The member `key`, or what it is where it is missing or null.
 bool flagOf(const JsonView &part, const char *key, bool standard);
 std::string textOf(const JsonView &part, const char *key, const char *standard);

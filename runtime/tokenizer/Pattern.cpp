@@ -1,6 +1,9 @@
 #include "runtime/tokenizer/Pattern.h"
 
 #include "runtime/support/Status.h"
+#include "runtime/tokenizer/Utf8.h"
+
+#include <algorithm>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -39,15 +42,17 @@ static pcre2_code *compile(const std::string &expression,
                pcre2_compile_context_free);
   requireMemory(settings.get());
   pcre2_set_newline(settings.get(), PCRE2_NEWLINE_LF);
+  constexpr size_t longest = size_t(1) << 18;
+  pcre2_set_max_pattern_length(settings.get(), longest);
   int error = 0;
   size_t offset = 0;
   pcre2_code *code = pcre2_compile(
       reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
-      PCRE2_UTF | PCRE2_UCP | PCRE2_NO_UTF_CHECK, &error, &offset,
+      PCRE2_UTF | PCRE2_UCP | PCRE2_USE_OFFSET_LIMIT, &error, &offset,
       settings.get());
   if (!code)
     fail(TSR_CORRUPT, where, " is no regular expression: ", messageOf(error),
-         " at byte ", offset, " of '", expression, "'");
+         " at byte ", offset, " of '", excerpt(expression), "'");
   return code;
 }
 
@@ -58,7 +63,10 @@ Pattern::Pattern(const std::string &expression, const std::string &where,
       context(pcre2_match_context_create(nullptr)) {
   requireMemory(data.get());
   requireMemory(context.get());
-  isJit = pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE) == 0;
+  constexpr uint32_t mostKilobytes = 1 << 16;
+  pcre2_set_heap_limit(context.get(), mostKilobytes);
+  isJit = pcre2_jit_compile(code.get(),
+                            PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD) == 0;
   if (!isJit)
     return;
   constexpr size_t first = 1 << 15, most = 1 << 26;
@@ -67,27 +75,106 @@ Pattern::Pattern(const std::string &expression, const std::string &where,
   pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
 }
 
-bool Pattern::find(std::string_view text, size_t from, Match &match) const {
-  auto subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  int found = isJit
-                  ? pcre2_jit_match(code.get(), subject, text.size(), from, 0,
-                                    data.get(), context.get())
-                  : pcre2_match(code.get(), subject, text.size(), from,
-                                PCRE2_NO_UTF_CHECK, data.get(), context.get());
-  if (found < 0) {
-    if (found != PCRE2_ERROR_NOMATCH)
-      refuse(text, found);
-    return false;
+/// What is tried at once. Whether a text is matched depends on its bytes alone,
+/// never on a clock: PCRE2 has limits on backtracking from one start, but none
+/// on the work of all starts, which grows with the square of a text for an
+/// expression such as `a+[bc]`. So a few starts are tried within a window of
+/// the text at a time. If one of them needs to see more, or to backtrack more,
+/// the window or the limit grows for that one.
+struct Pattern::Attempt {
+  static constexpr size_t firstBytes = 128;
+  static constexpr uint32_t firstBacktracks = 128;
+  static constexpr uint32_t mostBacktracks = 10000000; ///< PCRE2's default.
+
+  size_t from;
+  size_t starts = 1;         ///< Mostly a match begins at the first.
+  size_t bytes = firstBytes; ///< Of the window.
+  uint32_t backtracks = firstBacktracks;
+
+  /// The end of the window, which is between two characters.
+  size_t end(std::string_view text) const {
+    size_t at = std::min(from + bytes, text.size());
+    while (at < text.size() && (text[at] & 0xC0) == 0x80)
+      ++at;
+    return at;
   }
-  const size_t *bounds = pcre2_get_ovector_pointer(data.get());
-  match = {bounds[0], bounds[1]};
-  return true;
+  size_t steps(size_t tried) const { return tried * (bytes + backtracks); }
+
+  /// A start needs to see more.
+  void look(size_t start) {
+    from = start;
+    starts = 1;
+    bytes *= 2;
+  }
+  /// A start needs to backtrack more; which one is not known.
+  void backtrack() {
+    if (starts == 1)
+      backtracks *= 4;
+    starts = 1;
+  }
+  /// None of the starts matches. False: there are no others.
+  bool moveOn(std::string_view text) {
+    from += starts;
+    while (from < text.size() && (text[from] & 0xC0) == 0x80)
+      ++from;
+    starts = std::min(2 * starts, firstBytes);
+    bytes = firstBytes;
+    backtracks = firstBacktracks;
+    return from <= text.size();
+  }
+};
+
+Pattern::Steps Pattern::stepsFor(std::string_view text) {
+  // Matches of one character, and empty ones between them, take half of it if
+  // they need no window but the first.
+  constexpr size_t perByte = 1024, spare = size_t(1) << 26;
+  return perByte * text.size() + spare;
 }
 
-void Pattern::refuse(std::string_view text, int code) const {
+int Pattern::run(std::string_view text, const Attempt &attempt) const {
+  size_t end = attempt.end(text);
+  pcre2_set_match_limit(context.get(), attempt.backtracks);
+  pcre2_set_offset_limit(context.get(), attempt.from + attempt.starts - 1);
+  uint32_t options = end < text.size() ? PCRE2_PARTIAL_HARD : 0;
+  auto subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+  if (isJit)
+    return pcre2_jit_match(code.get(), subject, end, attempt.from, options,
+                           data.get(), context.get());
+  return pcre2_match(code.get(), subject, end, attempt.from,
+                     options | PCRE2_NO_UTF_CHECK, data.get(), context.get());
+}
+
+bool Pattern::find(std::string_view text, size_t from, Match &match,
+                   Steps &left) const {
+  Attempt attempt{from};
+  for (;;) {
+    int found = run(text, attempt);
+    const size_t *bounds = pcre2_get_ovector_pointer(data.get());
+    bool isStart = found >= 0 || found == PCRE2_ERROR_PARTIAL;
+    size_t tried = isStart ? bounds[0] - attempt.from + 1 : attempt.starts;
+    size_t steps = attempt.steps(tried);
+    if (steps > left)
+      refuse(text, concat("it takes more than ", stepsFor(text), " steps"));
+    left -= steps;
+    if (found >= 0) {
+      match = {bounds[0], bounds[1]};
+      return true;
+    }
+    bool mayRetry = attempt.backtracks < Attempt::mostBacktracks;
+    if (found == PCRE2_ERROR_PARTIAL)
+      attempt.look(bounds[0]);
+    else if (found == PCRE2_ERROR_MATCHLIMIT && mayRetry)
+      attempt.backtrack();
+    else if (found != PCRE2_ERROR_NOMATCH)
+      refuse(text, messageOf(found));
+    else if (!attempt.moveOn(text))
+      return false;
+  }
+}
+
+void Pattern::refuse(std::string_view text, const std::string &why) const {
   fail(TSR_UNSUPPORTED, name, " cannot be matched against a text of ",
-       text.size(), " bytes: ", messageOf(code),
-       "; split the text into shorter documents");
+       text.size(), " bytes: ", why, "; split the text into shorter documents");
 }
 
 } // namespace tessera

@@ -40,9 +40,13 @@ public:
   struct Match {
     size_t begin, end;
   };
-  /// The first match at or after `from`. TSR_UNSUPPORTED: the text needs more
-  /// backtracking than there is memory for.
-  bool find(std::string_view text, size_t from, Match &match) const;
+  /// Steps that matches in one text may still take.
+  using Steps = size_t;
+  static Steps stepsFor(std::string_view text);
+  /// The first match at or after `from`. TSR_UNSUPPORTED: the text, which is
+  /// valid UTF-8, needs more steps or more memory than there is.
+  bool find(std::string_view text, size_t from, Match &match,
+            Steps &left) const;
 
   /// Calls `visit(begin, end)` for each match; empty ones that follow another
   /// match at once are left out.
@@ -58,7 +62,9 @@ private:
     void operator()(pcre2_real_jit_stack_8 *object) const;
   };
   Pattern(const std::string &expression, const std::string &where, Translated);
-  [[noreturn]] void refuse(std::string_view text, int code) const;
+  struct Attempt;
+  int run(std::string_view text, const Attempt &attempt) const;
+  [[noreturn]] void refuse(std::string_view text, const std::string &why) const;
 
   std::string name;
   std::unique_ptr<pcre2_real_code_8, Free> code;
@@ -70,18 +76,16 @@ private:
 
 template <class Visit>
 void Pattern::forEachMatch(std::string_view text, const Visit &visit) const {
-  size_t from = 0;
-  bool hasLast = false;
+  size_t from = 0, lastEnd = std::string_view::npos;
   Match match;
-  while (from <= text.size() && find(text, from, match)) {
-    bool isRepeated =
-        match.begin == match.end && hasLast && match.begin == from;
-    if (!isRepeated)
-      visit(match.begin, match.end);
-    hasLast = true;
+  Steps left = stepsFor(text);
+  while (from <= text.size() && find(text, from, match, left)) {
     from = match.end;
-    if (!isRepeated)
+    if (match.begin != match.end || match.begin != lastEnd) {
+      visit(match.begin, match.end);
+      lastEnd = match.end;
       continue;
+    }
     do // to the next code point
       ++from;
     while (from < text.size() && (text[from] & 0xC0) == 0x80);

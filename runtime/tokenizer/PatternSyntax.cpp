@@ -15,6 +15,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <map>
 
 namespace tessera {
 
@@ -59,12 +60,19 @@ namespace {
 
 class Translator {
 public:
+  static constexpr size_t longest = size_t(1) << 18;
+
   Translator(std::string_view pattern, const std::string &where)
       : pattern(pattern), where(where) {}
 
   std::string translate() {
-    while (at < pattern.size())
+    while (at < pattern.size()) {
       translateItem();
+      if (out.size() > longest)
+        fail(TSR_UNSUPPORTED, where, " has ", pattern.size(),
+             " bytes, which become more than ", longest,
+             " for PCRE2, the most that are read");
+    }
     return std::move(out);
   }
 
@@ -77,8 +85,9 @@ private:
     at += count;
   }
   [[noreturn]] void refuse(std::string_view what) const {
-    fail(TSR_UNSUPPORTED, where, " has '", what, "' at byte ", at, " of '",
-         pattern, "', which is not supported in regular expressions");
+    fail(TSR_UNSUPPORTED, where, " has '", excerpt(what), "' at byte ", at,
+         " of '", excerpt(pattern),
+         "', which is not supported in regular expressions");
   }
 
   void translateItem() {
@@ -109,11 +118,14 @@ private:
 
   std::string_view pattern;
   const std::string &where;
+  std::map<std::string, std::string> newerOf; ///< By categories.
   std::string out;
   size_t at = 0;
 };
 
 void Translator::translateGroup() {
+  if (startsWith("(*")) // a verb, or an option of the whole expression
+    refuse(pattern.substr(at, 2));
   if (!startsWith("(?"))
     return copy(1);
   for (const char *begin : {"(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>",
@@ -199,7 +211,13 @@ void Translator::translateProperty(Place place) {
     isNegative = !isNegative;
     name.erase(0, 1);
   }
-  std::string newer = name.size() <= 2 ? newerCharacters(name) : "";
+  std::string newer;
+  if (name.size() <= 2) {
+    auto [found, isNew] = newerOf.try_emplace(name);
+    if (isNew)
+      found->second = newerCharacters(name);
+    newer = found->second;
+  }
   if (name.size() > 2)
     name = "sc:" + name; // a script; without "sc:" also where it is used
   if (isNegative && place == Place::Class)
@@ -247,7 +265,7 @@ void Translator::translateClass() {
   }
   if (at == pattern.size() || at == begin)
     fail(TSR_CORRUPT, where, " has an empty or open class of characters in '",
-         pattern, "'");
+         excerpt(pattern), "'");
   copy(1);
 }
 

@@ -19,6 +19,16 @@ static int32_t idOfPair(const JsonView &pair) {
   return idIn(items[1]);
 }
 
+/// Tokens around a text: published files have less than ten. A template may
+/// name a list of ids again and again.
+static constexpr size_t mostTokens = 1024;
+
+static void requireFew(const JsonView &part, size_t tokens) {
+  if (tokens > mostTokens)
+    refusePart(part, concat("adds ", tokens, " tokens or more around a text, ",
+                            "at most ", mostTokens, " are added"));
+}
+
 /// [{"SpecialToken": {"id": "[CLS]", ..}}, {"Sequence": {"id": "A", ..}}, ..]
 static PostProcessor readTemplate(const JsonView &part) {
   requireKeys(part, {"type", "single", "pair", "special_tokens"});
@@ -34,6 +44,8 @@ static PostProcessor readTemplate(const JsonView &part) {
     }
     const std::string &name = item.at("SpecialToken").at("id").text();
     JsonView ids = part.at("special_tokens").at(name.c_str()).at("ids");
+    requireFew(part,
+               result.before.size() + result.after.size() + ids.raw().size());
     for (const JsonView &id : ids.items())
       (hasText ? result.after : result.before).push_back(idIn(id));
   }
@@ -42,7 +54,7 @@ static PostProcessor readTemplate(const JsonView &part) {
   return result;
 }
 
-PostProcessor readPostProcessor(const JsonView &part) {
+static PostProcessor readProcessor(const JsonView &part) {
   std::string type = typeOf(part);
   if (type == "TemplateProcessing")
     return readTemplate(part);
@@ -50,11 +62,12 @@ PostProcessor readPostProcessor(const JsonView &part) {
   if (type == "Sequence") {
     requireKeys(part, {"type", "processors"});
     for (const JsonView &item : part.at("processors").items()) {
-      PostProcessor inner = readPostProcessor(item);
+      PostProcessor inner = readProcessor(item);
       result.before.insert(result.before.begin(), inner.before.begin(),
                            inner.before.end());
       result.after.insert(result.after.end(), inner.after.begin(),
                           inner.after.end());
+      requireFew(part, result.before.size() + result.after.size());
     }
   } else if (type == "ByteLevel") { // is about offsets alone
     requireKeys(part,
@@ -68,6 +81,11 @@ PostProcessor readPostProcessor(const JsonView &part) {
     refusePart(part, concat("is of type '", type,
                             "', which is no post-processor that is supported"));
   return result;
+}
+
+PostProcessor readPostProcessor(const JsonView &part) {
+  requireFewValues(part, size_t(1) << 16);
+  return readProcessor(part);
 }
 
 } // namespace tessera

@@ -187,6 +187,7 @@ public:
   PreTokenizers finish() {
     if (!isByteStep.empty() && isByteStep.back()) {
       result.steps.pop_back();
+      result.places.pop_back();
       result.endsInBytes = true;
     }
     return std::move(result);
@@ -195,6 +196,7 @@ public:
 private:
   void add(std::unique_ptr<PreTokenizer> step, bool isOfBytes = false) {
     result.steps.push_back(std::move(step));
+    result.places.push_back(place);
     isByteStep.push_back(isOfBytes);
   }
   void addClass(CharacterClass isMatch, MatchFate fate) {
@@ -209,6 +211,7 @@ private:
   bool readWords(const std::string &type, const JsonView &part);
 
   PreTokenizers result;
+  std::string place; ///< Of the part that is read.
   std::vector<bool> isByteStep;
 };
 
@@ -267,6 +270,7 @@ bool Reader::readWords(const std::string &type, const JsonView &part) {
 
 void Reader::read(const JsonView &part) {
   std::string type = typeOf(part);
+  place = part.where();
   if (type == "Sequence") {
     requireKeys(part, {"type", "pretokenizers"});
     for (const JsonView &item : part.at("pretokenizers").items())
@@ -284,11 +288,15 @@ void Reader::read(const JsonView &part) {
 
 } // namespace
 
+/// Published files have less than 100.
+static constexpr size_t mostSplittingValues = 2048;
+
 std::unique_ptr<PreTokenizer> makeByteStep() {
   return std::make_unique<ByteStep>();
 }
 
 PreTokenizers readPreTokenizers(const JsonView &part) {
+  requireFewValues(part, mostSplittingValues);
   Reader reader;
   reader.read(part);
   return reader.finish();

@@ -18,6 +18,7 @@ public:
 
 struct PreTokenizers {
   std::vector<std::unique_ptr<PreTokenizer>> steps;
+  std::vector<std::string> places; ///< Of the steps, for errors.
   /// What is left to be done to words: each byte becomes its character of
   /// ByteAlphabet.h. A model that knows bytes need not do it.
   bool endsInBytes = false;

@@ -1,9 +1,8 @@
-//===- PrecompiledNormalizer.cpp - sentencepiece's table of rules ---------===//
-// A trie of what is replaced and a text of what replaces it, as
-// `precompiled_charsmap` holds them: u32 bytes of the trie, its units, then the
-// texts, each ended by a zero byte. Units are those of Darts-clone.
+//===- PrecompiledNormalizer.cpp - texts by sentencepiece's rules ---------===//
+// The rules are looked up for graphemes, then for characters.
 //===----------------------------------------------------------------------===//
 #include "runtime/support/Status.h"
+#include "runtime/tokenizer/CharacterMap.h"
 #include "runtime/tokenizer/Normalizer.h"
 #include "runtime/tokenizer/PartReader.h"
 #include "runtime/tokenizer/Utf8.h"
@@ -11,10 +10,7 @@
 #include <unicode/brkiter.h>
 #include <unicode/utext.h>
 
-#include <algorithm>
 #include <array>
-#include <cstring>
-#include <vector>
 
 namespace tessera {
 
@@ -44,62 +40,12 @@ static std::string decodeBase64(const JsonView &view) {
 
 namespace {
 
-/// The rules: what a text is replaced by.
-class CharacterMap {
-public:
-  explicit CharacterMap(const JsonView &view) {
-    std::string bytes = decodeBase64(view);
-    uint32_t size = 0;
-    if (bytes.size() >= sizeof size)
-      std::memcpy(&size, bytes.data(), sizeof size);
-    if (size == 0 || size % 4 != 0 || size > bytes.size() - sizeof size)
-      view.refuse(concat("has ", bytes.size(), " bytes, of which ", size,
-                         " are said to be a trie; it is torn"));
-    units.resize(size / 4);
-    std::memcpy(units.data(), bytes.data() + sizeof size, size);
-    std::string_view rest = std::string_view(bytes).substr(sizeof size + size);
-    texts = validUtf8(rest, bytes);
-    texts += '\0';
-  }
-
-  /// What the shortest rule for a beginning of `text` says. (Shortest, and
-  /// whatever follows is dropped: `tokenizers` does so.)
-  bool find(std::string_view text, std::string_view &replacement) const {
-    uint32_t node = offsetOf(units[0]);
-    for (unsigned char byte : text) {
-      node ^= byte;
-      if (byte == 0 || node >= units.size() || labelOf(units[node]) != byte)
-        return false;
-      bool isLeaf = units[node] >> 8 & 1;
-      node ^= offsetOf(units[node]);
-      if (!isLeaf)
-        continue;
-      if (node >= units.size())
-        return false;
-      uint32_t begin = units[node] & 0x7FFFFFFF;
-      if (begin >= texts.size())
-        return false;
-      replacement = std::string_view(texts).substr(begin);
-      replacement = replacement.substr(0, replacement.find('\0'));
-      return true;
-    }
-    return false;
-  }
-
-private:
-  static uint32_t labelOf(uint32_t unit) { return unit & 0x800000FF; }
-  static uint32_t offsetOf(uint32_t unit) {
-    return (unit >> 10) << ((unit & 1 << 9) >> 6);
-  }
-
-  std::vector<uint32_t> units;
-  std::string texts;
-};
-
 class Precompiled final : public Normalizer {
 public:
   explicit Precompiled(const JsonView &part)
-      : map(part.at("precompiled_charsmap")) {
+      : Normalizer(part), map(decodeBase64(part.at("precompiled_charsmap")),
+                              part.at("precompiled_charsmap").where(),
+                              CharacterMap::Reader::Ours) {
     requireKeys(part, {"type", "precompiled_charsmap"});
     UErrorCode error = U_ZERO_ERROR;
     graphemes.reset(icu::BreakIterator::createCharacterInstance(
@@ -109,13 +55,13 @@ public:
            "ICU has no boundaries of characters: ", u_errorName(error));
   }
 
-  void apply(NormalText &text) const override {
+  void change(NormalText &text) const override {
     text.scratch.clear();
     std::string_view old = text.text;
     for (size_t at = 0; at < old.size();) {
       size_t ascii = asciiEnd(old, at);
       for (; at < ascii; ++at)
-        replaceCharacters(old.substr(at, 1), text.scratch);
+        replaceCharacters(old.substr(at, 1), text);
       if (at == old.size())
         break;
       size_t end = at;
@@ -124,7 +70,7 @@ public:
       // A number sign of Arabic, say, belongs to the digit after it.
       if (end < old.size() && !isAscii(old[end - 1]))
         ++end;
-      replaceGraphemes(old.substr(at, end - at), text.scratch);
+      replaceGraphemes(old.substr(at, end - at), text);
       at = end;
     }
     text.take();
@@ -142,20 +88,32 @@ private:
     return at;
   }
 
-  void replaceCharacters(std::string_view text, std::string &out) const {
-    for (size_t at = 0; at < text.size();) {
-      size_t length = codePointBytes(text, at);
-      std::string_view character = text.substr(at, length), replacement;
-      out += map.find(character, replacement) ? replacement : character;
+  /// Rules lengthen a text by any factor, so that each result is checked.
+  void append(NormalText &text, std::string_view part) const {
+    text.limit.require(where, text.scratch.size() + part.size());
+    text.scratch += part;
+  }
+
+  void replaceCharacters(std::string_view characters, NormalText &text) const {
+    for (size_t at = 0; at < characters.size();) {
+      size_t length = codePointBytes(characters, at);
+      std::string_view character = characters.substr(at, length), replacement;
+      append(text, map.find(character, replacement) ? replacement : character);
       at += length;
     }
   }
 
-  void replaceGraphemes(std::string_view run, std::string &out) const {
+  void replaceGraphemes(std::string_view run, NormalText &text) const {
+    if (run.size() > INT32_MAX)
+      fail(TSR_UNSUPPORTED, where, " cannot take ", run.size(),
+           " bytes in a row that are not ASCII, at most ", INT32_MAX,
+           "; split the text into documents");
     UErrorCode error = U_ZERO_ERROR;
-    UText view = UTEXT_INITIALIZER;
-    utext_openUTF8(&view, run.data(), static_cast<int64_t>(run.size()), &error);
-    graphemes->setText(&view, error);
+    std::unique_ptr<UText, UText *(*)(UText *)> view(
+        utext_openUTF8(nullptr, run.data(), static_cast<int64_t>(run.size()),
+                       &error),
+        utext_close);
+    graphemes->setText(view.get(), error);
     if (U_FAILURE(error))
       fail(TSR_INTERNAL,
            "ICU cannot find boundaries of characters: ", u_errorName(error));
@@ -166,12 +124,11 @@ private:
       auto end = static_cast<size_t>(next);
       std::string_view grapheme = run.substr(begin, end - begin), replacement;
       if (grapheme.size() <= longest && map.find(grapheme, replacement))
-        out += replacement;
+        append(text, replacement);
       else
-        replaceCharacters(grapheme, out);
+        replaceCharacters(grapheme, text);
       begin = end;
     }
-    utext_close(&view);
   }
 
   CharacterMap map;

@@ -37,6 +37,7 @@ std::string TextStream::decodeRest() {
   if (window.size() > givenIds)
     part += takeWindow(tokenizer->decode(window, special));
   window.clear();
+  fruitlessIds = 0;
   given.clear();
   givenIds = 0;
   return part;
@@ -56,11 +57,21 @@ bool TextStream::endsWithinCharacter() const {
 
 std::string TextStream::pushToWindow(int32_t id) {
   window.push_back(id);
-  if (endsWithinCharacter())
+  if (endsWithinCharacter() || isTooEarly())
     return "";
   std::string text = tokenizer->decode(window, special);
+  fruitlessIds = window.size();
   // A token without a text does not make the next one the first.
   return text.size() <= given.size() ? "" : takeWindow(text);
+}
+
+/// A long window that had no new text is decoded again when it is an eighth
+/// longer, so that the work for thousands of tokens without a text grows with
+/// their number, not with its square.
+bool TextStream::isTooEarly() const {
+  constexpr size_t longWindow = 256;
+  return fruitlessIds > longWindow &&
+         window.size() < fruitlessIds + fruitlessIds / 8;
 }
 
 /// The text of the ids that are not given yet. The window goes on with these
@@ -73,6 +84,7 @@ std::string TextStream::takeWindow(const std::string &text) {
   else // bytes that have become no UTF-8 by those after them
     part = tokenizer->decode(rest, special);
   window = std::move(rest);
+  fruitlessIds = 0;
   given = tokenizer->decode(window, special);
   givenIds = window.size();
   return part;

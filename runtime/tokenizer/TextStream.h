@@ -32,6 +32,7 @@ private:
   std::string pushToWindow(int32_t id);
   bool endsWithinCharacter() const;
   std::string takeWindow(const std::string &text);
+  bool isTooEarly() const;
 
   std::shared_ptr<const Tokenizer> tokenizer;
   tsr_special special;
@@ -43,6 +44,7 @@ private:
   std::vector<int32_t> window;
   size_t givenIds = 0;
   std::string given;
+  size_t fruitlessIds = 0; ///< Of the window, when it last had no new text.
 };
 
 } // namespace tessera

@@ -6,11 +6,24 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
+#include <sys/auxv.h>
 
 namespace tessera {
 
+uint64_t hashSeed() {
+  static const uint64_t seed = [] {
+    uint64_t value = 0;
+    // Sixteen random bytes that the kernel gives each process.
+    if (const unsigned long random = getauxval(AT_RANDOM))
+      std::memcpy(&value, reinterpret_cast<const void *>(random), sizeof value);
+    return value;
+  }();
+  return seed;
+}
+
 uint64_t hashOf(std::string_view text) {
-  return XXH3_64bits(text.data(), text.size());
+  return XXH3_64bits_withSeed(text.data(), text.size(), hashSeed());
 }
 
 size_t TokenTable::slotOf(std::string_view text, uint64_t hash) const {
@@ -32,9 +45,12 @@ void TokenTable::grow() {
 void TokenTable::add(std::string_view text, int32_t id) {
   if (2 * (entries.size() + 1) > slots.size())
     grow();
-  if (texts.size() + text.size() >= UINT32_MAX)
+  if (text.size() > longestText)
+    fail(TSR_UNSUPPORTED, "the token of id ", id, " has ", text.size(),
+         " bytes, tokens have at most ", longestText);
+  if (texts.size() + text.size() > mostBytes)
     fail(TSR_UNSUPPORTED, "the tokens of a vocabulary have more than ",
-         UINT32_MAX, " bytes");
+         mostBytes, " bytes");
   if (id >= end())
     byId.resize(id + 1, noEntry);
   uint64_t hash = hashOf(text);

@@ -9,6 +9,9 @@
 
 namespace tessera {
 
+/// Differs from process to process: who writes a file cannot know which texts
+/// collide.
+uint64_t hashSeed();
 uint64_t hashOf(std::string_view text);
 
 /// Open addressing; texts lie one after the other.
@@ -17,8 +20,12 @@ public:
   static constexpr int32_t none = -1;
   /// Ids are below; a file that names larger ones is taken for broken.
   static constexpr int32_t mostIds = 1 << 24;
+  /// Bytes of one text and of all: published tokens have less than 2000, all of
+  /// a vocabulary less than 2^23.
+  static constexpr size_t longestText = 1 << 16, mostBytes = 1 << 26;
 
-  /// A text that is there already gets the new id.
+  /// A text that is there already gets the new id. TSR_UNSUPPORTED: it is too
+  /// long, or all are.
   void add(std::string_view text, int32_t id);
   /// `none` if there is no such token.
   int32_t find(std::string_view text) const;

@@ -1,6 +1,7 @@
 #include "runtime/tokenizer/Trie.h"
 
 #include <algorithm>
+#include <deque>
 
 namespace tessera {
 
@@ -16,9 +17,9 @@ Trie::Trie(std::vector<Entry> entries) : nodes(1) {
   std::stable_sort(
       entries.begin(), entries.end(),
       [](const Entry &a, const Entry &b) { return a.first < b.first; });
-  std::vector<Group> groups = {{0, 0, entries.size(), 0}};
-  for (size_t done = 0; done < groups.size(); ++done) {
-    auto [node, begin, end, depth] = groups[done];
+  std::deque<Group> groups = {{0, 0, entries.size(), 0}};
+  for (; !groups.empty(); groups.pop_front()) {
+    auto [node, begin, end, depth] = groups.front();
     while (begin < end && entries[begin].first.size() == depth)
       nodes[node].value = entries[begin++].second;
     nodes[node].firstChild = static_cast<uint32_t>(nodes.size());

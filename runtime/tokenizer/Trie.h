@@ -18,17 +18,18 @@ public:
   explicit Trie(std::vector<Entry> entries);
 
   /// Calls `visit(bytes, value)` for each text that `text` begins with, the
-  /// shortest first.
+  /// shortest first. Returns how many bytes it looked at.
   template <class Visit>
-  void forEachPrefix(std::string_view text, const Visit &visit) const {
+  size_t forEachPrefix(std::string_view text, const Visit &visit) const {
     uint32_t node = 0;
     for (size_t at = 0; at < text.size(); ++at) {
       node = child(node, static_cast<unsigned char>(text[at]));
       if (node == 0)
-        return;
+        return at + 1;
       if (nodes[node].value >= 0)
         visit(at + 1, nodes[node].value);
     }
+    return text.size();
   }
 
 private:

@@ -9,6 +9,7 @@
 #include "runtime/tokenizer/WordModel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace tessera {
@@ -36,7 +37,6 @@ private:
   void addPiece(std::string_view piece, Ids &ids) const;
   [[noreturn]] void refuse(std::string_view piece) const;
 
-  std::string where;
   int32_t unknown = TokenTable::none;
   bool fallsBackToBytes;
   std::vector<double> scores; ///< By id.
@@ -46,7 +46,7 @@ private:
   std::vector<std::pair<size_t, size_t>> pieces; ///< Begins and ends.
 };
 
-Unigram::Unigram(const JsonView &part) : where(part.where()) {
+Unigram::Unigram(const JsonView &part) : Model(part) {
   requireKeys(part, {"type", "unk_id", "vocab", "byte_fallback"});
   fallsBackToBytes = flagOf(part, "byte_fallback", false);
   readPieces(part.at("vocab"));
@@ -65,9 +65,9 @@ void Unigram::readPieces(const JsonView &view) {
   std::vector<Trie::Entry> entries;
   for (const nlohmann::json &item : view.raw()) {
     bool isPiece = item.is_array() && item.size() == 2 && item[0].is_string() &&
-                   item[1].is_number();
+                   item[1].is_number() && std::isfinite(item[1].get<double>());
     if (!isPiece)
-      view.refuse(concat("has ", item.dump(), " at ", scores.size(),
+      view.refuse(concat("has ", excerpt(item.dump()), " at ", scores.size(),
                          ", it must be a token and its score"));
     const std::string &text = item[0].get_ref<const std::string &>();
     auto id = static_cast<int32_t>(scores.size());
@@ -91,10 +91,11 @@ void Unigram::findPaths(std::string_view word) {
   for (size_t begin = 0; begin < word.size();) {
     size_t character = codePointBytes(word, begin);
     bool isKnown = false;
-    trie.forEachPrefix(word.substr(begin), [&](size_t bytes, int32_t id) {
+    auto visit = [&](size_t bytes, int32_t id) {
       reach(begin, begin + bytes, scores[id], id);
       isKnown |= bytes == character;
-    });
+    };
+    spend(trie.forEachPrefix(word.substr(begin), visit));
     if (!isKnown && unknown == TokenTable::none)
       refuse(word.substr(begin, character));
     if (!isKnown)

@@ -46,6 +46,16 @@ std::string_view validUtf8(std::string_view text, std::string &storage) {
   return storage;
 }
 
+std::string excerpt(std::string_view text) {
+  constexpr size_t most = 80;
+  if (text.size() <= most)
+    return std::string(text);
+  size_t end = most;
+  while (end > 0 && (text[end] & 0xC0) == 0x80)
+    --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 size_t incompleteTail(std::string_view text) {
   size_t longest = text.size() < 3 ? text.size() : 3;
   for (size_t length = 1; length <= longest; ++length) {

@@ -2,6 +2,7 @@
 
 #include "runtime/support/Status.h"
 #include "runtime/tokenizer/PartReader.h"
+#include "runtime/tokenizer/Utf8.h"
 
 #include <cstdio>
 
@@ -12,10 +13,18 @@ void Model::encodeWord(std::string_view word, Ids &ids) {
     return encodeNew(word, ids);
   uint64_t hash = hashOf(word);
   if (cache.find(word, hash, ids))
-    return;
+    return requireFew(ids);
   size_t before = ids.size();
   encodeNew(word, ids);
+  requireFew(ids);
   cache.add(word, hash, ids.data() + before, ids.size() - before);
+}
+
+void Model::requireFew(const Ids &ids) const {
+  if (ids.size() > mostIds)
+    fail(TSR_UNSUPPORTED, where, " makes ", ids.size(),
+         " tokens or more of a text, at most ", mostIds,
+         " are made of one of its length; use the tokenizer of another model");
 }
 
 void Model::readVocabulary(const JsonView &view) {
@@ -24,9 +33,10 @@ void Model::readVocabulary(const JsonView &view) {
   for (const auto &member : view.raw().items()) {
     const nlohmann::json &id = member.value();
     if (!id.is_number_unsigned() || id.get<uint64_t>() >= TokenTable::mostIds)
-      view.refuse(concat("gives the token '", member.key(), "' the id ",
-                         id.dump(), ", ids are integers in [0, ",
-                         TokenTable::mostIds, ")"));
+      view.refuse(concat("gives the token '", excerpt(member.key()),
+                         "' the id ", excerpt(id.dump()),
+                         ", ids are integers in [0, ", TokenTable::mostIds,
+                         ")"));
     tokens.add(member.key(), id.get<int32_t>());
   }
   if (tokens.size() == 0)

@@ -3,6 +3,7 @@
 #define TESSERA_RUNTIME_TOKENIZER_WORDMODEL_H
 
 #include "runtime/support/Json.h"
+#include "runtime/tokenizer/TextLimit.h"
 #include "runtime/tokenizer/TokenTable.h"
 #include "runtime/tokenizer/WordCache.h"
 
@@ -21,9 +22,17 @@ enum class WordForm {
 /// To be used by one thread at a time.
 class Model {
 public:
+  explicit Model(const JsonView &part) : where(part.where()) {}
   virtual ~Model() = default;
+  /// Pieces from now on are of a text of so many bytes, whose first id comes
+  /// after `before` others.
+  void begin(size_t textBytes, size_t before) {
+    work.reset(textBytes);
+    mostIds = before + TextLimit::factor * textBytes + spareIds;
+  }
   /// Appends the ids of a piece that is not empty. TSR_CORRUPT: it needs the
-  /// unknown token, and the vocabulary has none.
+  /// unknown token, and the vocabulary has none. TSR_UNSUPPORTED: it needs too
+  /// many ids or too much work for the length of the text.
   virtual void encode(std::string_view piece, Ids &ids) {
     encodeWord(piece, ids);
   }
@@ -40,10 +49,19 @@ protected:
   /// Appends a token for each byte, "<0x0A>" and so on; false, and `ids` as
   /// they were, if one is missing.
   bool addByteTokens(std::string_view text, Ids &ids) const;
+  void spend(size_t steps) { work.spend(where, steps); }
+  void requireFew(const Ids &ids) const;
 
+  const std::string where; ///< The part, for errors.
   TokenTable tokens;
 
 private:
+  /// A prefix of 1000 bytes, and as many tokens for it, takes so many within
+  /// 4000 characters; they cost 16 MiB.
+  static constexpr size_t spareIds = size_t(1) << 22;
+
+  WorkLimit work;
+  size_t mostIds = spareIds;
   WordCache cache;
 };
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/support/Status.h"
 #include "runtime/tokenizer/PartReader.h"
+#include "runtime/tokenizer/Trie.h"
 #include "runtime/tokenizer/Utf8.h"
 #include "runtime/tokenizer/WordModel.h"
 
@@ -13,16 +14,23 @@ namespace tessera {
 namespace {
 class WordPiece final : public Model {
 public:
-  explicit WordPiece(const JsonView &part) : where(part.where()) {
+  explicit WordPiece(const JsonView &part) : Model(part) {
     requireKeys(part, {"type", "unk_token", "continuing_subword_prefix",
                        "max_input_chars_per_word", "vocab"});
     unknown = part.at("unk_token").text();
     prefix = part.at("continuing_subword_prefix").text();
     mostCharacters = part.at("max_input_chars_per_word").integer(0, INT32_MAX);
     readVocabulary(part.at("vocab"));
-    tokens.forEach([&](std::string_view text, int32_t) {
-      longest = std::max(longest, text.size());
+    std::vector<Trie::Entry> first, later;
+    tokens.forEach([&](std::string_view text, int32_t id) {
+      if (!text.empty())
+        first.push_back({text, id});
+      if (text.size() > prefix.size() &&
+          text.compare(0, prefix.size(), prefix) == 0)
+        later.push_back({text.substr(prefix.size()), id});
     });
+    beginnings = Trie(std::move(first));
+    continuations = Trie(std::move(later));
   }
 
 private:
@@ -33,8 +41,9 @@ private:
     ids.resize(before);
     int32_t id = tokens.find(unknown);
     if (id == TokenTable::none)
-      fail(TSR_CORRUPT, where, " has no token for '", word,
-           "', and its unk_token '", unknown, "' is not in the vocabulary");
+      fail(TSR_CORRUPT, where, " has no token for '", excerpt(word),
+           "', and its unk_token '", excerpt(unknown),
+           "' is not in the vocabulary");
     ids.push_back(id);
   }
 
@@ -43,31 +52,28 @@ private:
     return std::count_if(word.begin(), word.end(), begins) > mostCharacters;
   }
 
-  bool addTokens(std::string_view word, Ids &ids) const {
-    std::string text;
+  bool addTokens(std::string_view word, Ids &ids) {
     for (size_t begin = 0; begin < word.size();) {
-      text.assign(begin == 0 ? "" : prefix);
-      size_t head = text.size();
-      size_t end = std::min(word.size(), begin + longest);
-      while (end < word.size() && (word[end] & 0xC0) == 0x80)
-        ++end;
-      text += word.substr(begin, end - begin);
-      int32_t id;
-      while ((id = tokens.find(text)) == TokenTable::none) {
-        previousCodePoint(word, end);
-        if (end == begin)
-          return false;
-        text.resize(head + end - begin);
-      }
+      const Trie &trie = begin == 0 ? beginnings : continuations;
+      size_t longest = 0;
+      int32_t id = TokenTable::none;
+      auto visit = [&](size_t bytes, int32_t value) {
+        longest = bytes;
+        id = value;
+      };
+      spend(trie.forEachPrefix(word.substr(begin), visit));
+      if (longest == 0)
+        return false;
       ids.push_back(id);
-      begin = end;
+      begin += longest;
     }
     return true;
   }
 
-  std::string where, unknown, prefix;
+  std::string unknown, prefix;
   int64_t mostCharacters;
-  size_t longest = 0; ///< Bytes of a token.
+  Trie beginnings;
+  Trie continuations; ///< Without the prefix.
 };
 } // namespace
 

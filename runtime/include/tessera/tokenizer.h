@@ -52,13 +52,15 @@ const char *tsr_tokenizer_end_token(const tsr_tokenizer *tokenizer);
  * no UTF-8 begins with is read as U+FFFD, as Python's errors="replace" does.
  * Special tokens that the text itself holds are found in either case. Valid
  * until the next call with the tokenizer. TSR_CORRUPT: the text needs the
- * unknown token, and there is none; TSR_UNSUPPORTED: it is too long. */
+ * unknown token, and there is none; TSR_UNSUPPORTED: it is too long, or becomes
+ * too long or costs too much by what the file says. */
 tsr_status tsr_tokenizer_encode(tsr_tokenizer *tokenizer, const char *text,
                                 size_t bytes, tsr_special special,
                                 const int32_t **out_ids, size_t *out_count);
 /* The text of `count` ids, in valid UTF-8 and ended by a zero byte that
  * `out_bytes` does not count. Valid until the next call with the tokenizer.
- * TSR_INVALID_ARGUMENT names the first id outside of the vocabulary. */
+ * TSR_INVALID_ARGUMENT names the first id outside of the vocabulary;
+ * TSR_UNSUPPORTED: by what the file says, the text becomes too long. */
 tsr_status tsr_tokenizer_decode(tsr_tokenizer *tokenizer, const int32_t *ids,
                                 size_t count, tsr_special special,
                                 const char **out_text, size_t *out_bytes);

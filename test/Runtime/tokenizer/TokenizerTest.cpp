@@ -2,6 +2,7 @@
 // reference/ holds tokenizers of each published family, and what the package
 // makes of texts; make_tokenizers.py made both.
 #include "tessera/tokenizer.hpp"
+#include "test/Runtime/tokenizer/Files.h"
 #include "test/Runtime/tokenizer/Texts.h"
 
 #include <gtest/gtest.h>
@@ -143,36 +144,6 @@ INSTANTIATE_TEST_SUITE_P(Tokenizer, Family,
 //===----------------------------------------------------------------------===//
 // What is refused
 //===----------------------------------------------------------------------===//
-
-std::string family(const char *name) {
-  return std::string(TOKENIZERS) + "/" + name;
-}
-
-/// The file of a family with one value changed.
-nlohmann::json changed(const char *name, const char *place,
-                       const nlohmann::json &value) {
-  nlohmann::json file =
-      nlohmann::json::parse(readFile(family(name) + "/tokenizer.json"));
-  file[nlohmann::json::json_pointer(place)] = value;
-  return file;
-}
-
-std::string refusal(const std::string &content, tsr_status code) {
-  TemporaryFile file(content);
-  try {
-    Tokenizer tokenizer(file.path());
-    return "taken";
-  } catch (const Exception &error) {
-    EXPECT_EQ(error.status(), code) << error.what();
-    return error.what();
-  }
-}
-
-void expectRefused(const nlohmann::json &file, tsr_status code,
-                   const std::string &part) {
-  std::string message = refusal(file.dump(), code);
-  EXPECT_NE(message.find(part), std::string::npos) << message;
-}
 
 TEST(TokenizerFile, NamesWhatIsNotSupported) {
   constexpr tsr_status code = TSR_UNSUPPORTED;
