@@ -16,8 +16,8 @@ NARROW = {"Json": [], "Options": [], "Dialect": ["Json", "Options"], "Schedule":
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
 RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "generate", "encode", "api"]
 # Those of libraries of their own, with what each may include.
-ASIDE = {"tokenizer": ["support", "tokenizer"], "cuda": RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]}
-PUBLIC = {"tessera.h", "tessera.hpp", "tokenizer.h", "tokenizer.hpp", "encoder.h", "encoder.hpp", "completions.hpp", "json_reader.hpp",
+ASIDE = {"tokenizer": ["support", "tokenizer"], "http": ["http"], "cuda": RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]}
+PUBLIC = {"tessera.h", "tessera.hpp", "tokenizer.h", "tokenizer.hpp", "encoder.h", "encoder.hpp", "completions.hpp", "http.hpp", "json_reader.hpp",
           "json_kinds.def", "printable.hpp", "abi.h", "abi_arguments.h", "abi_attention.def", "abi_cpu.def", "abi_entries.def"}
 ABI = {"abi.h", "abi_arguments.h", "abi_attention.def", "abi_cpu.def", "abi_entries.def"}
 ROOTS = ("", "include/", "runtime/include/")

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools lld-22 cmake ninja-build g++ ccache
-  libdnnl-dev libssl-dev openssl nlohmann-json3-dev libxxhash-dev libicu-dev libpcre2-dev libsentencepiece-dev libcli11-dev libtomlplusplus-dev libcpp-httplib-dev libgtest-dev libjs-chart.js clang-format python3 python3-numpy git)
+  libdnnl-dev libssl-dev openssl nlohmann-json3-dev libxxhash-dev libicu-dev libpcre2-dev libsentencepiece-dev libcli11-dev libtomlplusplus-dev libboost1.81-dev libgtest-dev libjs-chart.js clang-format python3 python3-numpy git)
 
 if ! command -v dpkg-query >/dev/null; then
   echo "setup: this is no Debian system; install by hand what these packages hold:" >&2
