@@ -1,108 +1,101 @@
 //===- serve.cpp - a model behind HTTP, for clients of OpenAI's API -------===//
-// The generator's thread steps. Each connection has one of its own, which waits
-// for the tokens of its request, and cancels it when the client has gone.
+// The generator's thread steps. Each request that runs has a thread of its own,
+// which waits for its tokens, and cancels it when the client has gone.
 //===----------------------------------------------------------------------===//
 #include <serve-page.h>
 #include <tessera/completions.hpp>
+#include <tessera/http.hpp>
 
-#include <httplib.h>
-
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <filesystem>
+#include <malloc.h>
+#include <map>
+#include <sstream>
+#include <system_error>
 
-using tessera::Completion, tessera::CompletionError, tessera::CompletionModel;
+using tessera::Completion, tessera::CompletionError, tessera::CompletionModel,
+    tessera::HttpAnswer, tessera::HttpError, tessera::HttpRequest;
 
-/// The status of a text as a whole is known with its first token; that its
-/// client has gone is noticed after that.
-void send(const std::shared_ptr<Completion> &completion,
-          httplib::Response &response) {
+/// The JSON of a larger body is read alone: it takes many times its size.
+constexpr std::size_t kSmallBody = 16 << 10;
+
+std::unique_ptr<Completion> read(const CompletionModel &model,
+                                 const std::string &body) {
+  static std::mutex isReading;
+  std::unique_lock<std::mutex> alone(isReading, std::defer_lock);
+  if (body.size() > kSmallBody)
+    alone.lock();
+  return std::make_unique<Completion>(model, body);
+}
+
+/// Sends parts as events, as they come.
+void stream(Completion &completion, HttpAnswer &answer) {
   constexpr std::chrono::milliseconds patience(50);
-  const bool isStream = completion->isStream();
-  while (!isStream && !completion->hasBegun())
-    completion->wait(patience);
-  if (!isStream && !completion->failure().empty())
-    throw CompletionError(500, completion->failure());
-  auto provide = [=](size_t, httplib::DataSink &sink) {
-    completion->wait(patience);
-    const std::string failure = completion->failure();
-    if (!sink.is_writable() || (!failure.empty() && !isStream))
-      return false;
-    if (!completion->hasEnded() && !(isStream && completion->hasNews()))
-      return true;
-    std::string text = failure.empty() ? completion->part()
-                                       : CompletionError::body(500, failure);
-    if (isStream)
-      text = "data: " + text + "\n\n";
-    if (isStream && completion->hasEnded())
-      text += "data: [DONE]\n\n";
-    bool isGood = sink.write(text.data(), text.size());
-    if (completion->hasEnded())
-      sink.done();
-    return isGood;
-  };
-  response.set_chunked_content_provider(
-      isStream ? "text/event-stream" : "application/json", provide);
+  bool isRead = true;
+  answer.begin(200, "text/event-stream");
+  while (isRead && answer.isAwaited() && !completion.hasEnded()) {
+    completion.wait(patience);
+    if (completion.hasNews() && completion.failure().empty())
+      isRead = answer.write("data: " + completion.part() + "\n\n");
+  }
+  if (!completion.hasEnded())
+    return; // without an end: the client has gone, or the server stops
+  if (const std::string failure = completion.failure(); !failure.empty())
+    answer.write("data: " + CompletionError::body(500, failure) + "\n\n");
+  answer.write("data: [DONE]\n\n");
+  answer.end();
 }
 
-void answerError(httplib::Response &response, int status,
-                 const std::string &why) {
-  response.status = status;
-  response.set_content(CompletionError::body(status, why), "application/json");
+/// The status of a text as a whole is known with its first token.
+void sendWhole(Completion &completion, HttpAnswer &answer) {
+  constexpr std::chrono::milliseconds patience(50);
+  while (answer.isAwaited() && !completion.hasBegun())
+    completion.wait(patience);
+  if (!completion.failure().empty())
+    throw CompletionError(500, completion.failure());
+  answer.begin(200, "application/json");
+  while (answer.isAwaited() && !completion.hasEnded())
+    completion.wait(patience);
+  if (!completion.hasEnded() || !completion.failure().empty())
+    return; // without an end
+  answer.write(completion.part());
+  answer.end();
 }
 
-void addPages(httplib::Server &server, const CompletionModel &model) {
-  const std::string list = model.list();
-  server.Get("/v1/models", [=](const auto &, httplib::Response &response) {
-    response.set_content(list, "application/json");
-  });
-  server.Get("/", [](const auto &, httplib::Response &response) {
-    response.set_content(kPage, "text/html; charset=utf-8");
-  });
-  server.Post("/v1/completions", [&](const httplib::Request &request,
-                                     httplib::Response &response) {
-    // No page of another site may send this type.
-    const std::string type = request.get_header_value("Content-Type");
-    if (type.rfind("application/json", 0) != 0)
-      throw CompletionError(415, "the Content-Type must be application/json");
-    send(std::make_shared<Completion>(model, request.body), response);
-  });
+void complete(const CompletionModel &model, HttpRequest &request,
+              HttpAnswer answer) {
+  // No page of another site may send this type.
+  const std::string type = request.header("Content-Type");
+  if (type.rfind("application/json", 0) != 0)
+    throw CompletionError(415, "the Content-Type must be application/json");
+  const std::unique_ptr<Completion> completion = read(model, request.body);
+  request.body = std::string();
+  if (completion->isStream())
+    return stream(*completion, answer);
+  sendWhole(*completion, answer);
 }
 
-void addErrors(httplib::Server &server) {
-  server.set_exception_handler(
-      [](const auto &, httplib::Response &response, std::exception_ptr thrown) {
+void addRoutes(tessera::HttpServer &server, const CompletionModel &model) {
+  server.page("/", "text/html; charset=utf-8", kPage);
+  server.page("/v1/models", "application/json", model.list());
+  server.route(
+      "POST", "/v1/completions", [&](HttpRequest &request, HttpAnswer answer) {
         try {
-          std::rethrow_exception(thrown);
+          complete(model, request, answer);
         } catch (const std::exception &error) {
-          answerError(response, CompletionError::statusOf(error), error.what());
+          throw HttpError(CompletionError::statusOf(error), error.what());
         }
       });
-  server.set_error_handler([](const auto &, httplib::Response &response) {
-    if (response.body.empty())
-      answerError(response, response.status,
-                  "there are GET /, GET /v1/models and POST /v1/completions of "
-                  "at most 1 MiB");
-  });
 }
 
-void setUp(httplib::Server &server, const CompletionModel &model) {
-  const int64_t threads = model.mostRequests + 8; // some are for the refused
-  server.new_task_queue = [=] { return new httplib::ThreadPool(threads); };
-  server.set_payload_max_length(1 << 20);
-  server.set_keep_alive_timeout(1);
-  server.set_tcp_nodelay(true);
-  server.set_socket_options([](int socket) { // one server to a port
-    const int yes = 1;
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
-  server.set_pre_routing_handler([](const httplib::Request &request, auto &) {
-    // Compressed events would wait for each other.
-    const_cast<httplib::Request &>(request).headers.erase("Accept-Encoding");
-    return httplib::Server::HandlerResponse::Unhandled;
-  });
-  addPages(server, model);
-  addErrors(server);
+tessera::HttpErrorBody errorBody(int status, const std::string &why) {
+  const std::string there =
+      status == 404 && why.find("path") != std::string::npos
+          ? ": there are GET /, GET /v1/models and POST /v1/completions"
+          : "";
+  return {"application/json", CompletionError::body(status, why + there)};
 }
 
 /// Options by name; each is taken once.
@@ -112,7 +105,8 @@ public:
     if (argc < 3 || argc % 2 == 0)
       throw std::runtime_error(
           "usage: serve MODEL.tsr FOLDER [--host ADDRESS] [--port NUMBER] "
-          "[--requests NUMBER] [--max-tokens NUMBER] [--name NAME]");
+          "[--requests NUMBER] [--max-tokens NUMBER] [--name NAME] "
+          "[--allow-host NAME[,NAME]..] [--allow-origin ORIGIN[,ORIGIN]..]");
     for (int i = 3; i < argc; i += 2)
       given[argv[i]] = argv[i + 1];
   }
@@ -130,6 +124,14 @@ public:
       throw std::runtime_error(name + " must be a whole number from " +
                                std::to_string(least) + " to " +
                                std::to_string(most));
+    return found;
+  }
+  /// Returns the parts between commas.
+  std::vector<std::string> list(const std::string &name) {
+    std::istringstream parts(text(name, ""));
+    std::vector<std::string> found;
+    for (std::string part; std::getline(parts, part, ',');)
+      found.push_back(part);
     return found;
   }
   void finish() {
@@ -155,41 +157,62 @@ std::string modelIn(const std::string &folder) {
 
 std::atomic<bool> isEnding{false};
 
-/// Until a signal comes, or a step fails.
-void serve(const std::string &file, const std::string &folder,
-           Options &options) {
-  const auto port = static_cast<int>(options.number("--port", 8080, 0, 65535));
-  const int64_t requests = options.number("--requests", 64, 1, 1024);
-  const int64_t tokens = options.number("--max-tokens", 4096, 1, INT32_MAX);
-  const std::string host = options.text("--host", "127.0.0.1");
-  const std::string name = options.text("--name", folder);
-  options.finish();
-  tessera::TextGenerator texts(tessera::Artifact(file), modelIn(folder));
-  const CompletionModel model{name, requests, tokens, texts};
-  std::fputs(model.notes().c_str(), stderr);
-  httplib::Server server;
-  setUp(server, model);
-  const int bound = port == 0 ? server.bind_to_any_port(host)
-                    : server.bind_to_port(host, port) ? port
-                                                      : -1;
-  if (bound < 0)
-    throw std::runtime_error("cannot listen on " + host + ", port " +
-                             std::to_string(port));
-  std::printf("listening on http://%s:%d\n", host.c_str(), bound);
-  std::fflush(stdout);
+int listen(tessera::HttpServer &server, const tessera::HttpOptions &options) {
+  try {
+    return server.listen();
+  } catch (const std::system_error &error) {
+    throw std::runtime_error("cannot listen on " + options.address + ", port " +
+                             std::to_string(options.port) + ": " +
+                             error.what());
+  }
+}
+
+/// Serves until a signal comes, or a step fails.
+void run(tessera::HttpServer &server, tessera::TextGenerator &texts) {
   for (int signal : {SIGINT, SIGTERM})
     std::signal(signal, [](int) { isEnding = true; });
-  std::thread listener([&] { server.listen_after_bind(); });
+  std::thread listener([&] { server.run(); });
   while (!isEnding && texts.failure().empty())
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  texts.stop();
   server.stop();
+  texts.stop();
   listener.join();
   if (!texts.failure().empty())
     throw std::runtime_error(texts.failure());
 }
 
+void serve(const std::string &file, const std::string &folder, Options &given) {
+  tessera::HttpOptions options;
+  options.port = static_cast<int>(given.number("--port", 8080, 0, 65535));
+  options.address = given.text("--host", "127.0.0.1");
+  options.hosts = given.list("--allow-host");
+  options.origins = given.list("--allow-origin");
+  options.errorBody = errorBody;
+  const int64_t requests = given.number("--requests", 64, 1, 1024);
+  const int64_t tokens = given.number("--max-tokens", 4096, 1, INT32_MAX);
+  const std::string name = given.text("--name", folder);
+  given.finish();
+  // Some threads are for those that are refused.
+  options.limits.workers = static_cast<int>(requests) + 8;
+  options.limits.connections += requests;
+  tessera::HttpServer server(options);
+  tessera::TextGenerator texts(tessera::Artifact(file), modelIn(folder));
+  const CompletionModel model{name, requests, tokens, texts};
+  std::fputs(model.notes().c_str(), stderr);
+  addRoutes(server, model);
+  const int port = listen(server, options);
+  const bool isIPv6 = options.address.find(':') != std::string::npos;
+  std::printf(isIPv6 ? "listening on http://[%s]:%d\n"
+                     : "listening on http://%s:%d\n",
+              options.address.c_str(), port);
+  std::fflush(stdout);
+  run(server, texts);
+}
+
 int main(int argc, char **argv) {
+#ifdef M_ARENA_MAX
+  mallopt(M_ARENA_MAX, 2); // else each thread keeps what its requests needed
+#endif
   try {
     Options options(argc, argv);
     serve(argv[1], argv[2], options);

@@ -10,10 +10,11 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
+
+import http_attacks
 
 JSON = {"Content-Type": "application/json"}
 
@@ -95,6 +96,7 @@ def plans(server, model, cluster):
 
 
 def hostile(server):
+    idle = http_attacks.peak_memory(server.process)
     before = sorted(os.listdir("."))
     compile_path, body = server.root + "compile", json.dumps({"options": {}})
     for headers in ({"Host": "evil.example"}, {"Host": f"evil.example:{server.port}"}, {"Host": "127.0.0.1.evil.example"},
@@ -120,11 +122,15 @@ def hostile(server):
         assert "error" in answer or answer["data"]["report"]["mesh"] == "dp=2", answer
         assert "etc/passwd:" not in json.dumps(answer)
         assert "error" in server.compile(device=value)
-    slow = socket.create_connection(("127.0.0.1", server.port))
-    slow.sendall(b"POST " + compile_path.encode() + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n")  # and nothing more
+    http_attacks.rebinding(server.port, compile_path)
+    http_attacks.rebinding(server.port, server.root)
+    http_attacks.refusals(server.port, compile_path, 16 << 10)
     assert sorted(os.listdir(".")) == before
+    clients = http_attacks.crowd(server.port, compile_path)
     assert "data" in server.compile(mesh="tp=2")
-    slow.close()
+    assert http_attacks.peak_memory(server.process) - idle < 64
+    server.end(signal.SIGTERM)  # with all of them
+    assert clients
 
 
 def at_once(server, model):
@@ -164,11 +170,10 @@ def main():
     server = Server(model, "--mesh", "tp=2", "--cluster", cluster)
     page(server, pathlib.Path(script))
     plans(server, model, cluster)
-    hostile(server)
     at_once(server, model)
     taken = subprocess.run(["tessera", "explore", model, "--port", str(server.port)], capture_output=True, text=True, timeout=900)
     assert taken.returncode == 1 and f"cannot listen on 127.0.0.1, port {server.port}" in taken.stderr, taken
-    server.end(signal.SIGTERM)
+    hostile(server)
     leaving(Server(deep_model(model)))
     print("all clients are answered")
 

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+import http_attacks
+
 HEADERS = {"Content-Type": "application/json"}
 
 
@@ -127,6 +129,29 @@ def hostile_requests(server):
     assert server.complete(**good)["choices"][0]["finish_reason"] == "length"
 
 
+def strangers(server):
+    """What no limit lets pass, pages of other sites, and hundreds of clients that are slow, idle or gone."""
+    idle = http_attacks.peak_memory(server.process)
+    http_attacks.refusals(server.port, "/v1/completions", 1 << 20)
+    for path in ("/", "/v1/models", "/v1/completions"):
+        http_attacks.rebinding(server.port, path)
+    clients = http_attacks.crowd(server.port, "/v1/completions")
+    assert server.complete(prompt="a", max_tokens=1)
+    assert http_attacks.peak_memory(server.process) - idle < 64
+    server.end(signal.SIGTERM)  # with all of them
+    assert clients
+
+
+def allowed_names():
+    server = Server("--allow-host", "a.example,models.example", "--allow-origin", "https://chat.example")
+    for host, status in (("models.example", 200), ("a.example:80", 200), ("b.example", 403)):
+        assert server.ask(b"", method="GET", path="/v1/models", headers={"Host": host})[0] == status, host
+    connection, response = server.open({"prompt": "a"}, headers={**HEADERS, "Origin": "https://chat.example"})
+    assert response.status == 200 and response.getheader("Access-Control-Allow-Origin") == "https://chat.example"
+    connection.close()
+    server.end(signal.SIGTERM)
+
+
 def clients_that_leave():
     """One request may run; one that would take all places is left, streamed and not."""
     server = Server("--requests", "1")
@@ -173,6 +198,7 @@ completions(server)
 streams(server)
 clients_at_once(server)
 hostile_requests(server)
-server.end(signal.SIGTERM)
+strangers(server)
+allowed_names()
 clients_that_leave()
 print("all clients are served")

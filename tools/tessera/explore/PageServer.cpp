@@ -1,12 +1,11 @@
 //===- PageServer.cpp - a page and its questions over HTTP ----------------===//
 
 #include "tools/tessera/explore/PageServer.h"
-#include <atomic>
+#include "tessera/http.hpp"
 #include <csignal>
-#include <cstring>
-#include <httplib.h>
 #include <pthread.h>
 #include <random>
+#include <system_error>
 #include <thread>
 
 using namespace tessera;
@@ -15,8 +14,8 @@ namespace {
 
 constexpr char kAddress[] = "127.0.0.1";
 constexpr size_t kMostBytesOfBody = 16 << 10;
-/// How long a client may take to say something.
-constexpr int kSeconds = 5;
+/// A plan is compiled and few wait; the others are told so.
+constexpr int kWorkers = 8;
 /// How often a client that waits gets a blank, which tells whether it is there.
 constexpr auto kBetweenBlanks = std::chrono::milliseconds(200);
 
@@ -37,126 +36,50 @@ std::string unguessable() {
   return text;
 }
 
-/// A page of another site that has its name lead to this machine sends that
-/// name ("DNS rebinding").
-bool isOwnHost(const std::string &host) {
-  for (const std::string name : {kAddress, "localhost"}) {
-    bool isPort = host.size() > name.size() && host[name.size()] == ':' &&
-                  host.find_first_not_of("0123456789", name.size() + 1) ==
-                      std::string::npos;
-    if (host == name || (isPort && host.compare(0, name.size(), name) == 0))
-      return true;
-  }
-  return false;
-}
-
-class Server {
-public:
-  Server(const PageService &service, const std::string &root)
-      : service(service), root(root) {
-    server.set_read_timeout(kSeconds);
-    server.set_write_timeout(kSeconds);
-    server.set_keep_alive_timeout(1); // a stop waits for it
-    server.set_payload_max_length(kMostBytesOfBody);
-    // Unlike the library's own, two servers cannot have one port.
-    server.set_socket_options([](socket_t socket) {
-      int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    });
-    server.set_default_headers({{"Content-Security-Policy", kPolicy},
-                                {"X-Content-Type-Options", "nosniff"},
-                                {"Referrer-Policy", "no-referrer"},
-                                {"Cache-Control", "no-store"}});
-    addRoutes();
-  }
-
-  /// Returns the port, or -1.
-  int bind(int port) {
-    if (!port)
-      return server.bind_to_any_port(kAddress);
-    return server.bind_to_port(kAddress, port) ? port : -1;
-  }
-  void run();
-
-private:
-  void addRoutes();
-  bool refuse(const httplib::Request &request, httplib::Response &response);
-  void answer(const httplib::Request &request, httplib::Response &response);
-
-  const PageService &service;
-  const std::string root;
-  httplib::Server server;
-  std::atomic<bool> isStopping{false};
-};
-
-bool refuseWith(httplib::Response &response, int status, const char *why) {
-  response.status = status;
-  response.set_content(std::string(why) + "\n", "text/plain; charset=utf-8");
-  return true;
-}
-
-/// Whether a request is not one of the page, or of who opens it.
-bool Server::refuse(const httplib::Request &request,
-                    httplib::Response &response) {
-  if (request.get_header_value_count("Host") != 1 ||
-      !isOwnHost(request.get_header_value("Host")))
-    return refuseWith(response, 403,
-                      "the header Host must be 127.0.0.1 or localhost");
-  std::string origin = request.get_header_value("Origin");
-  if (!origin.empty() && origin != "http://" + request.get_header_value("Host"))
-    return refuseWith(response, 403, "pages of other sites may not ask");
-  return false;
-}
-
-void Server::answer(const httplib::Request &request,
-                    httplib::Response &response) {
-  if (request.get_header_value("Content-Type") != "application/json") {
-    refuseWith(response, 415, "the content type must be application/json");
-    return;
-  }
-  // JSON may begin with blanks.
-  auto answerTo = [this, body = request.body](size_t, httplib::DataSink &sink) {
-    auto last = std::chrono::steady_clock::now();
-    auto isAwaited = [&] {
-      auto now = std::chrono::steady_clock::now();
-      if (now - last >= kBetweenBlanks) {
-        last = now;
-        if (!sink.is_writable() || !sink.write(" ", 1))
-          return false;
-      }
-      return !isStopping.load();
-    };
-    std::string text = service.answer(body, isAwaited);
-    bool isWritten = sink.write(text.data(), text.size());
-    sink.done();
-    return isWritten;
+HttpOptions optionsOf(int port) {
+  HttpOptions options;
+  options.address = kAddress;
+  options.port = port;
+  options.limits.bodyBytes = kMostBytesOfBody;
+  options.limits.workers = kWorkers;
+  options.headers = {{"Content-Security-Policy", kPolicy},
+                     {"X-Content-Type-Options", "nosniff"},
+                     {"Referrer-Policy", "no-referrer"},
+                     {"Cache-Control", "no-store"}};
+  options.errorBody = [](int status, const std::string &why) {
+    return HttpErrorBody{"text/plain; charset=utf-8",
+                         (status == 404 ? "there is nothing here; open the "
+                                          "address that tessera explore has "
+                                          "printed"
+                                        : why) +
+                             "\n"};
   };
-  response.set_chunked_content_provider("application/json", answerTo);
+  return options;
 }
 
-void Server::addRoutes() {
-  server.set_pre_routing_handler([this](const auto &request, auto &response) {
-    return refuse(request, response)
-               ? httplib::Server::HandlerResponse::Handled
-               : httplib::Server::HandlerResponse::Unhandled;
-  });
-  server.Get("/" + root + "/", [this](const auto &, auto &response) {
-    response.set_content(service.page, "text/html; charset=utf-8");
-  });
-  server.Post("/" + root + "/compile",
-              [this](const auto &request, auto &response) {
-                answer(request, response);
-              });
-  server.set_error_handler([](const auto &, auto &response) {
-    if (response.body.empty())
-      response.set_content("there is nothing here; open the address that "
-                           "tessera explore has printed\n",
-                           "text/plain; charset=utf-8");
-  });
+void answerTo(const PageService &service, const HttpRequest &request,
+              HttpAnswer answer) {
+  if (request.header("Content-Type") != "application/json")
+    throw HttpError(415, "the content type must be application/json");
+  // JSON may begin with blanks.
+  answer.begin(200, "application/json");
+  auto last = std::chrono::steady_clock::now();
+  auto isAwaited = [&] {
+    auto now = std::chrono::steady_clock::now();
+    if (now - last >= kBetweenBlanks) {
+      last = now;
+      if (!answer.write(" "))
+        return false;
+    }
+    return answer.isAwaited();
+  };
+  answer.write(service.answer(request.body, isAwaited));
+  answer.end();
 }
 
-/// A signal is waited for by a thread, as a handler could not stop a server.
-void Server::run() {
+/// Serves until a signal comes. It is waited for by a thread, as a handler
+/// could not stop a server.
+void runUntilSignal(HttpServer &server) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
@@ -165,12 +88,9 @@ void Server::run() {
   std::thread waiter([&] {
     int number = 0;
     sigwait(&signals, &number);
-    isStopping = true;
     server.stop();
   });
-  server.listen_after_bind();
-  if (!isStopping) // it has failed
-    pthread_kill(waiter.native_handle(), SIGTERM);
+  server.run();
   waiter.join();
 }
 
@@ -180,16 +100,22 @@ std::string
 tessera::servePage(const PageService &service, int port,
                    const std::function<void(const std::string &)> &ready) {
   try {
-    std::string root = unguessable();
-    Server server(service, root);
-    int bound = server.bind(port);
-    if (bound < 0)
-      return "cannot listen on 127.0.0.1, port " + std::to_string(port) + ": " +
-             std::strerror(errno) + "; give another --port, or 0 for any";
+    const std::string root = "/" + unguessable() + "/";
+    HttpServer server(optionsOf(port));
+    server.page(root, "text/html; charset=utf-8", service.page);
+    server.route("POST", root + "compile",
+                 [&](HttpRequest &request, HttpAnswer answer) {
+                   answerTo(service, request, std::move(answer));
+                 });
+    const int bound = server.listen();
     ready("http://" + std::string(kAddress) + ":" + std::to_string(bound) +
-          "/" + root + "/");
-    server.run();
+          root);
+    runUntilSignal(server);
     return "";
+  } catch (const std::system_error &error) {
+    return "cannot listen on " + std::string(kAddress) + ", port " +
+           std::to_string(port) + ": " + error.code().message() +
+           "; give another --port, or 0 for any";
   } catch (const std::exception &error) {
     return std::string("the server has failed: ") + error.what();
   }
