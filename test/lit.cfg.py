@@ -22,6 +22,8 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.test_exec_root, "bin"), os.path.join(config.tessera_obj_root, "bin"), config.llvm_tools_dir,
      os.environ.get("PATH", "")])
 config.environment["LC_ALL"] = "C"
+# Processes of one user know each other by a file there; not in the home of who runs the tests.
+config.environment["XDG_STATE_HOME"] = os.path.join(config.test_exec_root, "state")
 config.environment["TESSERA_LINKER"] = config.test_linker
 config.substitutions.append(("%{examples}", os.path.join(config.tessera_src_root, "examples")))
 config.substitutions.append(("%{source}", config.tessera_src_root))

@@ -6,6 +6,11 @@ set -euo pipefail
 model=$1 data=$2
 shift 2
 hosts=${HOSTS:-1}
+# What all processes know and nobody else; torchrun hands the environment on.
+if ((hosts == 1)); then
+  export TESSERA_SECRET=${TESSERA_SECRET-$(openssl rand -hex 32)}
+fi
+export TESSERA_SECRET=${TESSERA_SECRET:?set it on each host to the same, made with: openssl rand -hex 32}
 exec torchrun --no-python --nnodes "$hosts" --node-rank "${HOST:-0}" --nproc-per-node 8 \
   --master-addr "${MASTER:-127.0.0.1}" --master-port 29500 \
   "${TESSERA:-build/bin/tessera}" train "$model" --mesh "dp=$((hosts * 2)),tp=4" --data "$data" --device cuda \

@@ -4,6 +4,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/session/Scoring.h"
 #include "runtime/support/CpuPath.h"
+#include "runtime/support/UserSecret.h"
 
 using namespace tessera;
 
@@ -17,9 +18,14 @@ static ProcessOptions processOptions(const tsr_session_options &given) {
   result.localSize = given.local_size;
   if (given.rendezvous)
     result.rendezvous = given.rendezvous;
-  if (given.secret)
-    result.secret = given.secret;
   result.trustsNetwork = given.trusts_network != 0;
+  if (given.note)
+    result.note = [note = given.note, context = given.note_context](
+                      const std::string &text) { note(context, text.c_str()); };
+  if (given.secret && given.secret[0])
+    result.secret = given.secret;
+  else if (result.worldSize > 1 && meetOnThisMachine(result))
+    result.secret = userSecret();
   if (given.rendezvous_timeout_ms != 0)
     result.timeout = std::chrono::milliseconds(given.rendezvous_timeout_ms);
   if (result.worldSize < 1)

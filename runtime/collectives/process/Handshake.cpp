@@ -2,6 +2,7 @@
 
 #include "runtime/support/Status.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tessera {
@@ -22,6 +23,18 @@ bool isOpening(const Opening &opening) {
          opening.hasSecret <= 1;
 }
 
+bool beginsOpening(const std::string &bytes) {
+  if (bytes.size() < sizeof(Opening)) {
+    size_t count = std::min(bytes.size(), sizeof(Opening::magic));
+    return std::memcmp(bytes.data(), openingMagic, count) == 0;
+  }
+  Opening opening;
+  std::memcpy(&opening, bytes.data(), sizeof opening);
+  return isOpening(opening);
+}
+
+Digest noProof() { return {}; }
+
 /// The name of the side keeps a proof from being sent back as the other's.
 Digest proofOf(const Secret &secret, Side side, const Opening &caller,
                const Opening &called) {
@@ -35,7 +48,7 @@ Digest proofOf(const Secret &secret, Side side, const Opening &caller,
 static void checkOpening(const Opening &theirs, const Secret &secret,
                          const std::string &what) {
   if (!isOpening(theirs))
-    fail(TSR_IO, what, " is no process of this version of Tessera");
+    fail(TSR_MISMATCH, what, " is no process of this version of Tessera");
   if (theirs.hasSecret && !secret)
     fail(TSR_MISMATCH, what,
          " asks for a secret, and this process has none; "
@@ -44,23 +57,6 @@ static void checkOpening(const Opening &theirs, const Secret &secret,
     fail(TSR_MISMATCH, what,
          " has no secret, and this process has one; give all processes the "
          "same TESSERA_SECRET or --secret-file");
-}
-
-/// Who does not like our proof closes the connection.
-static Digest receiveProof(const Socket &socket, const std::string &what,
-                           Deadline deadline) {
-  Digest proof;
-  try {
-    receiveAll(socket, proof.data(), proof.size(), deadline);
-  } catch (const Error &error) {
-    if (error.status.code == TSR_TIMEOUT)
-      throw;
-    fail(TSR_MISMATCH, what,
-         " has another secret than this process; give all "
-         "processes the same TESSERA_SECRET or "
-         "--secret-file");
-  }
-  return proof;
 }
 
 void introduce(const Socket &socket, const Secret &secret,
@@ -73,8 +69,12 @@ void introduce(const Socket &socket, const Secret &secret,
     return;
   Digest proof = proofOf(secret, Side::Caller, own, theirs);
   sendAll(socket, proof.data(), proof.size(), deadline);
-  if (!isSame(receiveProof(socket, what, deadline),
-              proofOf(secret, Side::Called, own, theirs)))
+  receiveAll(socket, proof.data(), proof.size(), deadline);
+  if (isSame(proof, noProof()))
+    fail(TSR_MISMATCH, what,
+         " has another secret than this process; give all processes the same "
+         "TESSERA_SECRET or --secret-file");
+  if (!isSame(proof, proofOf(secret, Side::Called, own, theirs)))
     fail(TSR_MISMATCH, what, " does not know the secret of this process");
 }
 

@@ -22,14 +22,20 @@ struct Opening {
 Opening openingFor(const Secret &secret);
 /// Of this protocol.
 bool isOpening(const Opening &opening);
+/// Whether bytes that have come so far can be the beginning of an opening, or
+/// all of it.
+bool beginsOpening(const std::string &bytes);
 
 /// Which side of a connection proves that it knows the secret.
 enum class Side { Caller, Called };
 Digest proofOf(const Secret &secret, Side side, const Opening &caller,
                const Opening &called);
+/// Stands in the place of a proof of who was called: the caller's was wrong.
+Digest noProof();
 
 /// The side that calls; `what` names the other one. TSR_MISMATCH: they do not
-/// have the same secret.
+/// have the same secret, or the other one is no process of this version.
+/// TSR_IO: it closed before it said so, as it does where too many come.
 void introduce(const Socket &socket, const Secret &secret,
                const std::string &what, Deadline deadline);
 

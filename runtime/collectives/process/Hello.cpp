@@ -68,7 +68,9 @@ static int readPort(const JsonView &view) {
 
 Hello readHello(const std::string &text) {
   const char *source = "the first message";
-  JsonTree tree = parse(text, source, {longestHello, helloDepth, helloValues});
+  JsonTree tree =
+      parse(text, source,
+            {longestHello, helloDepth, helloValues, RepeatedKey::Refused});
   JsonView view = viewOf(tree, source);
   Hello hello;
   hello.version = view.at("version").text();
@@ -157,7 +159,9 @@ static uint64_t readCookie(const JsonView &view) {
 
 Table readTable(const std::string &text, int64_t world) {
   const char *source = "the rendezvous's answer";
-  JsonTree tree = parse(text, source, {longestTable, tableDepth, tableValues});
+  JsonTree tree =
+      parse(text, source,
+            {longestTable, tableDepth, tableValues, RepeatedKey::Refused});
   JsonView view = viewOf(tree, source);
   if (view.has("error"))
     fail(static_cast<tsr_status>(

@@ -2,13 +2,14 @@
 
 #include "runtime/collectives/Diagnosis.h"
 #include "runtime/collectives/process/Reception.h"
+#include "runtime/collectives/process/RendezvousHub.h"
 #include "runtime/support/Status.h"
 
 #include <algorithm>
 #include <fstream>
 #include <functional>
 #include <optional>
-#include <random>
+#include <thread>
 #include <unistd.h>
 
 namespace tessera {
@@ -16,21 +17,18 @@ namespace tessera {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// Who waits for others looks this often whether one has ended.
-static constexpr std::chrono::milliseconds lookEvery{100};
-// What a refusal waits for who does not read it.
-static constexpr std::chrono::seconds refusalTime{5};
-// Connections of strangers that are open at a time.
-static constexpr size_t mostStrangers = 64;
+// Connections of strangers that are open at a time, and bytes of their
+// messages.
+static constexpr size_t mostStrangers = 64, mostStrangeBytes = 1 << 23;
 // Connections between two processes: those of ProcessLink.
 static constexpr int64_t purposes = 3;
-// The last byte on a connection to the rendezvous: this process is connected
-// to all, and its closing is no end.
-static constexpr char farewell = 'd';
+// Between two calls of a side that closes, as one does to which many come.
+static constexpr std::chrono::milliseconds callAgainAfter{100};
 
 static ReceptionLimits limitsFor(const ProcessOptions &options) {
   return {longestHello,
-          mostStrangers + static_cast<size_t>(purposes * options.worldSize)};
+          mostStrangers + static_cast<size_t>(purposes * options.worldSize),
+          mostStrangeBytes};
 }
 
 /// Whoever reaches a port without a secret can take part in the run.
@@ -41,20 +39,31 @@ static void requireTrust(const ProcessOptions &options,
   fail(TSR_INVALID_ARGUMENT, "the rendezvous ", options.rendezvous, " is at ",
        host,
        ", which other machines can reach, and there is no secret; give "
-       "all processes the same TESSERA_SECRET or --secret-file, or, if "
-       "nobody else is on that network, --trust-network");
+       "all processes the same TESSERA_SECRET or --secret-file, made with: "
+       "openssl rand -hex 32; or, if nobody else is on that network, "
+       "--trust-network");
 }
 
-static void sayFarewell(const Socket &socket) {
-  try {
-    sendAll(socket, &farewell, 1, Clock::now());
-  } catch (const Error &) { // the other side said its own, and has closed
+/// Connects to a process and shows it the secret. One to which many strangers
+/// come may drop a connection before that, and is called again.
+static Socket callIn(const ProcessOptions &options, const Secret &secret,
+                     const Address &address, const std::string &who,
+                     Deadline deadline, Listening listening) {
+  std::string what = concat(who, " at ", address.text());
+  while (true) {
+    Socket socket = connectTo(address, who, deadline, listening);
+    requireTrust(options, peerHost(socket));
+    try {
+      introduce(socket, secret, what, deadline);
+      return socket;
+    } catch (const Error &error) {
+      if (error.status.code != TSR_IO ||
+          Clock::now() + callAgainAfter >= deadline)
+        throw;
+    }
+    std::this_thread::sleep_for(callAgainAfter);
   }
 }
-
-//===----------------------------------------------------------------------===//
-// The side of rank 0
-//===----------------------------------------------------------------------===//
 
 /// What tells machines apart, containers of one machine not.
 static std::string machineName() {
@@ -65,178 +74,6 @@ static std::string machineName() {
   if (!(file >> name) && gethostname(host, sizeof host - 1) == 0)
     name = host;
   return name;
-}
-
-namespace {
-/// Collects everyone's hello and answers all with the table, or all with the
-/// error. Strangers on the port are refused, and so is who makes no sense.
-class RendezvousHub {
-public:
-  RendezvousHub(const ProcessOptions &options, Reception &reception, Hello own);
-
-  /// Waits until all have come. Throws what it told the others.
-  void gather(Deadline deadline);
-  /// Tells everyone the table, which it returns.
-  Table answer(Deadline deadline);
-  /// TSR_ABORTED if a process that came has ended before `release`.
-  void checkGuests() const;
-  /// All are connected, as far as this process is concerned.
-  void release() const;
-
-private:
-  struct Guest {
-    Socket socket;
-    Hello hello;
-    bool hasCome = false;
-  };
-  void await(Deadline deadline);
-  void welcome(Visitor visitor);
-  void refuse(const Visitor &visitor, const Status &why);
-  std::string describeAbsent() const;
-  Table table() const;
-  SharedProcessor processor() const;
-  void answerAll(const std::string &answer, Deadline deadline);
-
-  const ProcessOptions &options;
-  Reception &reception;
-  std::vector<Guest> guests; ///< by rank
-  int64_t missing;
-};
-} // namespace
-
-RendezvousHub::RendezvousHub(const ProcessOptions &options,
-                             Reception &reception, Hello own)
-    : options(options), reception(reception), guests(options.worldSize),
-      missing(options.worldSize - 1) {
-  guests[0] = {Socket(), std::move(own), true};
-}
-
-/// Best effort: who does not read it is not waited for long.
-static void sendRefusal(const Socket &socket, const Status &why,
-                        Deadline deadline) {
-  try {
-    sendText(socket, writeRefusal(why), deadline);
-  } catch (const Error &) {
-  }
-}
-
-void RendezvousHub::refuse(const Visitor &visitor, const Status &why) {
-  reception.refuse(visitor.socket, why.message);
-  sendRefusal(visitor.socket, why, Clock::now());
-}
-
-/// Throws only what concerns all: processes of ours that cannot train together.
-void RendezvousHub::welcome(Visitor visitor) {
-  Hello hello;
-  try {
-    hello = readHello(visitor.message);
-  } catch (const Error &error) {
-    return refuse(visitor, error.status);
-  }
-  std::string why = disagreement(hello, guests[0].hello);
-  bool isRank = hello.rank >= 1 && hello.rank < options.worldSize;
-  if (why.empty() && !isRank)
-    return refuse(visitor,
-                  {TSR_CORRUPT, concat("a process says it is rank ", hello.rank,
-                                       " of ", options.worldSize)});
-  if (why.empty() && guests[hello.rank].hasCome)
-    why = concat("two processes say that they are rank ", hello.rank,
-                 "; give each its own RANK");
-  if (!why.empty()) {
-    refuse(visitor, {TSR_MISMATCH, why});
-    fail(TSR_MISMATCH, why);
-  }
-  int64_t rank = hello.rank;
-  guests[rank] = {std::move(visitor.socket), std::move(hello), true};
-  --missing;
-}
-
-std::string RendezvousHub::describeAbsent() const {
-  std::vector<int64_t> absent;
-  for (size_t rank = 0; rank < guests.size(); ++rank)
-    if (!guests[rank].hasCome)
-      absent.push_back(static_cast<int64_t>(rank));
-  return concat(describeRanks(absent), " of ", guests.size(),
-                " did not come to ", options.rendezvous, " within ",
-                options.timeout.count(),
-                " ms; start one process for each rank; one "
-                "that was started has ended, or cannot reach this address: its "
-                "output says why",
-                reception.describeRefused());
-}
-
-void RendezvousHub::checkGuests() const {
-  for (const Guest &guest : guests)
-    if (guest.socket && hasClosed(guest.socket))
-      fail(TSR_ABORTED, "the process of rank ", guest.hello.rank,
-           " has ended before all were connected; its output says why");
-}
-
-void RendezvousHub::release() const {
-  for (const Guest &guest : guests)
-    if (guest.socket)
-      sayFarewell(guest.socket);
-}
-
-/// Addresses as rank 0 sees them.
-Table RendezvousHub::table() const {
-  Table table;
-  for (const Guest &guest : guests)
-    table.processes.push_back({guest.socket ? peerHost(guest.socket) : "",
-                               guest.hello.port, guest.hello.machine});
-  std::random_device random;
-  table.cookie = (uint64_t(random()) << 32) | random();
-  table.processor = processor();
-  return table;
-}
-
-SharedProcessor RendezvousHub::processor() const {
-  const Processor &first = guests[0].hello.processor;
-  SharedProcessor shared{false, first.path, 0};
-  for (const Guest &guest : guests) {
-    const Processor &own = guest.hello.processor;
-    shared.isMixed |= own.identity != first.identity;
-    if (own.path < shared.path) {
-      shared.path = own.path;
-      shared.rank = guest.hello.rank;
-    }
-  }
-  return shared;
-}
-
-void RendezvousHub::answerAll(const std::string &answer, Deadline deadline) {
-  for (Guest &guest : guests)
-    if (guest.socket)
-      sendText(guest.socket, answer, deadline);
-}
-
-void RendezvousHub::await(Deadline deadline) {
-  while (missing > 0) {
-    Visitor visitor =
-        reception.next(std::min(deadline, Clock::now() + lookEvery));
-    if (visitor.socket)
-      welcome(std::move(visitor));
-    else if (Clock::now() >= deadline)
-      fail(TSR_TIMEOUT, describeAbsent());
-    checkGuests();
-  }
-}
-
-void RendezvousHub::gather(Deadline deadline) {
-  try {
-    await(deadline);
-  } catch (const Error &error) {
-    for (Guest &guest : guests)
-      if (guest.socket && !hasClosed(guest.socket))
-        sendRefusal(guest.socket, error.status, Clock::now() + refusalTime);
-    throw;
-  }
-}
-
-Table RendezvousHub::answer(Deadline deadline) {
-  Table answer = table();
-  answerAll(writeTable(answer), deadline);
-  return answer;
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,10 +87,8 @@ public:
   RendezvousGuest(const ProcessOptions &options, const Secret &secret,
                   Deadline deadline)
       : options(options), deadline(deadline),
-        hub(connectTo(parseAddress(options.rendezvous), "rank 0", deadline)) {
-    requireTrust(options, peerHost(hub));
-    introduce(hub, secret, "rank 0 at " + options.rendezvous, deadline);
-  }
+        hub(callIn(options, secret, parseAddress(options.rendezvous), "rank 0",
+                   deadline, Listening::Soon)) {}
 
   /// The address from which rank 0 is reached.
   std::string host() const { return ownHost(hub); }
@@ -274,14 +109,21 @@ private:
 };
 } // namespace
 
-/// The hub has a deadline too, and its answer then is the better error.
+/// The hub has a deadline too, and its answer then is the better error. One
+/// without a secret does not tell who is refused why.
 std::string RendezvousGuest::answer() const {
   try {
     return receiveText(hub, longestTable, deadline + 10s);
   } catch (const Error &error) {
     fail(error.status.code, "rank 0 at ", options.rendezvous,
          " did not bring the ", options.worldSize,
-         " processes together: ", error.status.message);
+         " processes together: ", error.status.message,
+         error.status.code != TSR_IO ? ""
+         : options.secret.empty()
+             ? "; it has ended, or does not take this process: its output says "
+               "why; all processes need the same version, files and options, "
+               "and a rank of their own"
+             : "; it has ended: its output says why");
   }
 }
 
@@ -308,12 +150,12 @@ public:
         call(peer, purpose);
     int64_t awaited = purposes * (options.worldSize - 1 - options.rank);
     while (awaited > 0) {
+      if (Clock::now() >= deadline)
+        failAbsent(reception);
       Visitor visitor =
           reception.next(std::min(deadline, Clock::now() + lookEvery));
       if (visitor.socket)
         awaited -= admit(std::move(visitor), reception);
-      else if (Clock::now() >= deadline)
-        failAbsent(reception);
       else
         checkOthers();
     }
@@ -334,10 +176,8 @@ private:
     std::string host = entry.host;
     if (host.empty())
       host = parseAddress(options.rendezvous).host;
-    Socket socket = connectTo({host, entry.port}, concat("rank ", peer),
-                              deadline, Listening::Already);
-    requireTrust(options, peerHost(socket));
-    introduce(socket, secret, concat("rank ", peer), deadline);
+    Socket socket = callIn(options, secret, {host, entry.port},
+                           concat("rank ", peer), deadline, Listening::Already);
     sendText(socket, writeGreeting({table.cookie, options.rank, purpose}),
              deadline);
     slot(peer, purpose) = std::move(socket);
@@ -353,7 +193,7 @@ private:
       why = error.status.message;
     }
     if (!why.empty()) {
-      reception.refuse(visitor.socket, why);
+      reception.refuse(Refusal::OtherRun, visitor.socket, why);
       return 0;
     }
     slot(greeting.rank, greeting.purpose) = std::move(visitor.socket);
@@ -422,6 +262,15 @@ void checkProcessOptions(const ProcessOptions &options) {
          options.timeout.count(), ", it may not be negative");
 }
 
+bool meetOnThisMachine(const ProcessOptions &options) {
+  std::vector<std::string> hosts;
+  try {
+    hosts = numericHosts(parseAddress(options.rendezvous));
+  } catch (const Error &) { // checkProcessOptions says it
+  }
+  return !hosts.empty() && std::all_of(hosts.begin(), hosts.end(), isLoopback);
+}
+
 static Hello helloOf(const ProcessOptions &options, const Agreement &agreement,
                      int port) {
   return {TESSERA_VERSION, options.rank, options.worldSize, port,
@@ -436,7 +285,8 @@ static ProcessLinks joinAsFirst(const ProcessOptions &options,
   std::vector<Socket> doors = listenOn(address);
   for (const Socket &door : doors)
     requireTrust(options, ownHost(door));
-  Reception reception(std::move(doors), secret, limitsFor(options));
+  Reception reception(std::move(doors), secret, limitsFor(options),
+                      options.note);
   RendezvousHub hub(options, reception,
                     helloOf(options, agreement, address.port));
   hub.gather(deadline);
@@ -453,7 +303,8 @@ static ProcessLinks joinAsGuest(const ProcessOptions &options,
   RendezvousGuest guest(options, secret, deadline);
   std::vector<Socket> doors = listenOn({guest.host(), 0});
   int port = portOf(doors[0]);
-  Reception reception(std::move(doors), secret, limitsFor(options));
+  Reception reception(std::move(doors), secret, limitsFor(options),
+                      options.note);
   Table table = guest.ask(helloOf(options, agreement, port));
   Connector connector(options, secret, table, deadline);
   ProcessLinks links = connector.connect(reception, [&] { guest.checkHub(); });
@@ -495,7 +346,7 @@ static SharedProcessor compareAsFirst(const ProcessOptions &options,
   for (const Socket &door : doors)
     requireTrust(options, ownHost(door));
   std::optional<Reception> reception;
-  reception.emplace(std::move(doors), secret, limitsFor(options));
+  reception.emplace(std::move(doors), secret, limitsFor(options), options.note);
   RendezvousHub hub(options, *reception,
                     helloOf(options, comparison(), address.port));
   hub.gather(deadline);

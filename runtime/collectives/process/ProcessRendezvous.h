@@ -8,6 +8,7 @@
 #define TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSRENDEZVOUS_H
 
 #include "runtime/collectives/process/Hello.h"
+#include "runtime/collectives/process/Refusals.h"
 #include "runtime/collectives/process/Socket.h"
 
 #include <cstdint>
@@ -27,11 +28,15 @@ struct ProcessOptions {
   /// addresses of this machine are taken, or `trustsNetwork`.
   std::string secret;
   bool trustsNetwork = false;
+  OperatorNote note;   ///< told of connections that are refused
   Processor processor; ///< of this process; equal in all if not compared
 };
 
 /// TSR_INVALID_ARGUMENT.
 void checkProcessOptions(const ProcessOptions &options);
+
+/// The rendezvous can be reached from this machine alone.
+bool meetOnThisMachine(const ProcessOptions &options);
 
 struct ProcessLink {
   Socket data, background, control; ///< data by lane
@@ -43,8 +48,8 @@ struct ProcessLinks {
   SharedProcessor processor;
 };
 
-/// TSR_TIMEOUT names who did not come; TSR_MISMATCH who does not agree;
-/// TSR_ABORTED who ended meanwhile; TSR_IO.
+/// TSR_TIMEOUT names who did not come, and who was refused why; TSR_MISMATCH
+/// who does not agree; TSR_ABORTED who ended after all had come; TSR_IO.
 ProcessLinks joinProcesses(const ProcessOptions &options,
                            const Agreement &agreement);
 

@@ -1,12 +1,14 @@
 //===- Reception.h - who connects to a process, and its words ---*- C++ -*-===//
 // Serves all connections at once, so that one that is silent keeps nobody
 // waiting. Each shows that it knows the secret and brings one message; who
-// takes too long, or says too much, is refused, and the first of too many.
+// takes too long, or says too much, is dropped without a word. Of too many
+// the one goes that has shown least, and of those the oldest.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_COLLECTIVES_PROCESS_RECEPTION_H
 #define TESSERA_RUNTIME_COLLECTIVES_PROCESS_RECEPTION_H
 
 #include "runtime/collectives/process/Handshake.h"
+#include "runtime/collectives/process/Refusals.h"
 
 #include <list>
 #include <vector>
@@ -22,21 +24,25 @@ struct Visitor {
 struct ReceptionLimits {
   size_t messageBytes; ///< of one message
   size_t connections;  ///< that have not brought their message yet
+  size_t allBytes;     ///< of all messages that are not whole yet
+  /// Who has not brought its message by then is no process of ours.
+  std::chrono::milliseconds silence{5000};
 };
 
 class Reception {
 public:
   Reception(std::vector<Socket> listeners, Secret secret,
-            ReceptionLimits limits)
+            ReceptionLimits limits, OperatorNote note = {})
       : listeners(std::move(listeners)), secret(std::move(secret)),
-        limits(limits) {}
+        limits(limits), refusals(std::move(note)) {}
 
-  /// The next who has brought a message; nobody at the deadline.
+  /// The next who has brought a message; nobody at the deadline, however many
+  /// come meanwhile.
   Visitor next(Deadline deadline);
   /// Records why a connection is dropped.
-  void refuse(const Socket &socket, const std::string &why);
-  /// "" or "; 3 connections were refused, the last from 10.0.0.7: why".
-  std::string describeRefused() const;
+  void refuse(Refusal kind, const Socket &socket, const std::string &why);
+  /// As Refusals::describe.
+  std::string describeRefused() const { return refusals.describe(); }
 
 private:
   /// What a connection is to send next.
@@ -48,17 +54,24 @@ private:
     size_t wanted = sizeof(Opening); ///< bytes in this stage
     std::string bytes;               ///< that have come of them
     Opening own{}, theirs{};
-    bool isComplete = false, isDropped = false;
+    bool hasProven = false, isComplete = false, isDropped = false;
+
+    /// Whether it is a stranger as far as is known.
+    bool mayGo() const { return !hasProven && !isComplete && !isDropped; }
   };
   void take(const Socket &listener);
+  bool takeOne(const Socket &listener);
   void serve(Pending &pending);
   void pull(Pending &pending);
   void advance(Pending &pending);
   void answerOpening(Pending &pending);
   void answerProof(Pending &pending);
   void takeLength(Pending &pending);
-  void drop(Pending &pending, const std::string &why);
-  bool wait(Deadline deadline);
+  void drop(Pending &pending, Refusal kind, const std::string &why);
+  bool dropForRoom(const std::string &why);
+  void dropForMemory();
+  void forgetDropped();
+  void wait(Deadline deadline);
   void dropLate();
   Visitor popComplete();
 
@@ -66,8 +79,7 @@ private:
   Secret secret;
   ReceptionLimits limits;
   std::list<Pending> pending; ///< the oldest first
-  int64_t refused = 0;
-  std::string lastRefusal;
+  Refusals refusals;
 };
 
 } // namespace tessera

@@ -112,6 +112,8 @@ static Socket listenAt(const addrinfo &at) {
   if (bind(socket.get(), at.ai_addr, at.ai_addrlen) != 0 ||
       listen(socket.get(), SOMAXCONN) != 0)
     return Socket();
+  // Who called and left before it was taken must not stop who takes.
+  fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
   return socket;
 }
 
@@ -184,6 +186,12 @@ bool hasClosed(const Socket &socket) {
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+bool isSilent(const Socket &socket) {
+  char byte;
+  return recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         (errno == EAGAIN || errno == EINTR);
+}
+
 bool isLoopback(const std::string &host) {
   return host.rfind("127.", 0) == 0 || host == "::1";
 }
@@ -248,9 +256,13 @@ Socket connectTo(const Address &address, const std::string &what,
   fail(TSR_TIMEOUT, "cannot reach ", what, " at ", address.text(), ": ", why);
 }
 
+Socket acceptNow(const Socket &listener) {
+  return prepared(accept(listener.get(), nullptr, nullptr));
+}
+
 Socket acceptFrom(const Socket &listener, Deadline deadline) {
   while (waitFor(listener, POLLIN, deadline)) {
-    if (Socket socket = prepared(accept(listener.get(), nullptr, nullptr)))
+    if (Socket socket = acceptNow(listener))
       return socket;
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
       fail(TSR_IO, "cannot take a connection: ", std::strerror(errno),

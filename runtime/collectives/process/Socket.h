@@ -60,12 +60,17 @@ std::vector<std::string> numericHosts(const Address &address);
 /// byte to read.
 bool hasClosed(const Socket &socket);
 
+/// The other side has neither closed nor sent a byte that is not read yet.
+bool isSilent(const Socket &socket);
+
 /// Whether the other side may not listen yet.
 enum class Listening { Soon, Already };
 /// Tries until the deadline; one that listens already must not refuse. `what`
 /// names it in the error.
 Socket connectTo(const Address &address, const std::string &what,
                  Deadline deadline, Listening listening = Listening::Soon);
+/// Takes who waits at a listener; invalid with errno if nobody does.
+Socket acceptNow(const Socket &listener);
 /// Invalid after the deadline.
 Socket acceptFrom(const Socket &listener, Deadline deadline);
 

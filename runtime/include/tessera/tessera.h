@@ -125,8 +125,10 @@ typedef struct tsr_session_options {
                               timeout_ms is missing; 0: 1800000 */
   const char *secret; /* that all processes know and nobody else, at least 16
                          bytes: each connection begins with a proof that both
-                         sides know it. NULL: only addresses of this machine
-                         are taken */
+                         sides know it. NULL or "": only addresses of this
+                         machine are taken, and there a secret of the user that
+                         the first process keeps in XDG_STATE_HOME or
+                         ~/.local/state, as tessera/rendezvous-secret */
   int32_t trusts_network;   /* not 0: take any address without a secret */
   int64_t max_shard_bytes;  /* tensors in a file of saved weights, as the
                                max_shard_size of transformers; 0: one file */
@@ -134,6 +136,12 @@ typedef struct tsr_session_options {
                                CPU, and programs may be compiled for different
                                processors: ranks may then round differently,
                                and values that all hold may drift apart */
+  /* Called by the thread that creates the session, while processes meet, with
+   * what an operator should know at once: a printable line without its end,
+   * valid during the call. Connections that are refused are told so, the
+   * first of each kind and then seldom. NULL: nobody is told. */
+  void (*note)(void *context, const char *text);
+  void *note_context;
 } tsr_session_options;
 
 /* With a process per rank these are collective, that is, all processes make the

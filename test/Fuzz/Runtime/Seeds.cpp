@@ -557,6 +557,16 @@ void writeProcesses() {
   seed("Reception", "wrong-secret",
        '\2' + said(0, bytesOf(opening) + std::string(32, 'p')));
   std::string called = bytesOf(opening);
+  auto meeting = [](const std::string &first, const std::string &second) {
+    std::string words = "\4";
+    for (const std::string &message : {first, second})
+      words += std::string{static_cast<char>(message.size())} + message;
+    return words;
+  };
+  seed("Reception", "meets-other-settings",
+       meeting(hello, R"({"version":"x","rank":1,"world":2})"));
+  seed("Reception", "meets-no-rank",
+       meeting(R"({"version":"x","rank":1,"world":9})", "{}"));
   seed("Reception", "answer",
        '\1' + bytesOf(openingFor(Secret())) + withLength(table));
   seed("Reception", "answer-of-no-process", '\1' + std::string(48, 'x'));

@@ -1,7 +1,6 @@
 //===- SecretTest.cpp - processes that know a secret, and strangers -------===//
-#include "runtime/collectives/process/Handshake.h"
-#include "runtime/support/Status.h"
-#include "test/Runtime/collectives/CommunicatorWorld.h"
+#include "runtime/collectives/process/Reception.h"
+#include "test/Runtime/collectives/Strangers.h"
 
 #include <cstring>
 #include <thread>
@@ -21,8 +20,9 @@ TEST(Secret, OtherMachinesNeedOneOrTrust) {
       EXPECT_EQ(error.status.message,
                 "the rendezvous 192.0.2.1:4000 is at 192.0.2.1, which other "
                 "machines can reach, and there is no secret; give all "
-                "processes the same TESSERA_SECRET or --secret-file, or, if "
-                "nobody else is on that network, --trust-network");
+                "processes the same TESSERA_SECRET or --secret-file, made "
+                "with: openssl rand -hex 32; or, if nobody else is on that "
+                "network, --trust-network");
     }
 }
 
@@ -49,34 +49,20 @@ TEST(Secret, NeedsLibcrypto) {
 
 #else
 
-/// What joining ends with for each process, with secrets by rank.
-std::vector<Status>
-join(const std::vector<std::string> &secrets,
-     std::chrono::milliseconds timeout = std::chrono::milliseconds(4000)) {
-  std::string at = freeRendezvous();
-  std::vector<Status> results(secrets.size());
-  std::vector<std::thread> threads;
-  for (size_t rank = 0; rank < secrets.size(); ++rank)
-    threads.emplace_back([&, rank] {
-      ProcessOptions options = processOf(
-          static_cast<int64_t>(rank), static_cast<int64_t>(secrets.size()), at);
-      options.secret = secrets[rank];
-      options.timeout = timeout;
-      try {
-        joinProcesses(options, {});
-      } catch (...) {
-        results[rank] = currentStatus();
-      }
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  return results;
-}
-
 const std::string one = "one secret of all", other = "some other secret";
 
+ProcessOptions processWith(const std::string &secret, int64_t rank,
+                           int64_t size, const std::string &at) {
+  ProcessOptions options = processOf(rank, size, at);
+  options.secret = secret;
+  return options;
+}
+
 TEST(Secret, WhoKnowsItTakesPart) {
-  for (const Status &status : join({one, one, one}, std::chrono::seconds(300)))
+  std::string at = freeRendezvous();
+  for (const Status &status :
+       joinAll({processWith(one, 0, 3, at), processWith(one, 1, 3, at),
+                processWith(one, 2, 3, at)}))
     EXPECT_TRUE(status.ok()) << status.message;
 }
 
@@ -84,6 +70,7 @@ struct Pair {
   std::string first, second, refused, why;
 };
 
+/// Rank 0 goes on waiting for who knows it.
 TEST(Secret, WhoDoesNotIsRefusedAndBothSidesSayWhy) {
   for (const Pair &pair :
        {Pair{one, other, "it has another secret",
@@ -93,21 +80,25 @@ TEST(Secret, WhoDoesNotIsRefusedAndBothSidesSayWhy) {
              "TESSERA_SECRET or --secret-file"},
         Pair{"", other, "it has a secret, this process has none",
              "has no secret, and this process has one"}}) {
-    std::vector<Status> results = join({pair.first, pair.second});
-    EXPECT_EQ(results[0].code, TSR_TIMEOUT);
-    EXPECT_NE(results[0].message.find(
-                  "; 1 connection was refused, the last from 127.0.0.1: " +
-                  pair.refused),
-              std::string::npos)
-        << results[0].message;
-    EXPECT_EQ(results[1].code, TSR_MISMATCH);
-    EXPECT_NE(results[1].message.find(pair.why), std::string::npos)
-        << results[1].message;
+    std::string at = freeRendezvous();
+    Notes notes;
+    std::thread first([&] {
+      ProcessOptions options = processWith(pair.first, 0, 2, at);
+      options.note = notes.taker();
+      EXPECT_TRUE(joinAs(options).ok());
+    });
+    Status refused = joinAs(processWith(pair.second, 1, 2, at));
+    EXPECT_EQ(refused.code, TSR_MISMATCH);
+    EXPECT_CONTAINS(refused.message, pair.why);
+    EXPECT_TRUE(joinAs(processWith(pair.first, 1, 2, at)).ok());
+    first.join();
+    EXPECT_CONTAINS(notes.all(), "1 connection was refused, from 127.0.0.1: " +
+                                     pair.refused);
   }
 }
 
 TEST(Secret, ShortOneIsRefused) {
-  EXPECT_EQ(join({"0123456789abcde"})[0].message,
+  EXPECT_EQ(joinAs(processWith("0123456789abcde", 0, 1, "a:1")).message,
             "the secret has 15 bytes, it must have at least 16; make one "
             "with: openssl rand -hex 32");
 }
@@ -141,27 +132,24 @@ TEST(Secret, ProofIsOfOneSideAndOneConnection) {
 /// Somebody listens where rank 0 should.
 TEST(Secret, WhoIsCalledMustProveIt) {
   Secret secret(one);
-  auto deadline = [] {
-    return std::chrono::steady_clock::now() + std::chrono::seconds(300);
-  };
   for (bool knows : {true, false}) {
     std::vector<Socket> listeners = listenOn({"127.0.0.1", 0});
     std::thread called([&] {
-      Socket socket = acceptFrom(listeners[0], deadline());
+      Socket socket = acceptFrom(listeners[0], soon());
       Opening opening = openingFor(secret), theirs;
       Digest proof;
-      sendAll(socket, &opening, sizeof opening, deadline());
-      receiveAll(socket, &theirs, sizeof theirs, deadline());
-      receiveAll(socket, proof.data(), proof.size(), deadline());
+      sendAll(socket, &opening, sizeof opening, soon());
+      receiveAll(socket, &theirs, sizeof theirs, soon());
+      receiveAll(socket, proof.data(), proof.size(), soon());
       proof = proofOf(knows ? secret : Secret(other), Side::Called, theirs,
                       opening);
-      sendAll(socket, proof.data(), proof.size(), deadline());
+      sendAll(socket, proof.data(), proof.size(), soon());
     });
     Socket caller =
-        connectTo({"127.0.0.1", portOf(listeners[0])}, "rank 0", deadline());
+        connectTo({"127.0.0.1", portOf(listeners[0])}, "rank 0", soon());
     std::string why;
     try {
-      introduce(caller, secret, "rank 0", deadline());
+      introduce(caller, secret, "rank 0", soon());
     } catch (const Error &error) {
       EXPECT_EQ(error.status.code, TSR_MISMATCH);
       why = error.status.message;
@@ -172,27 +160,74 @@ TEST(Secret, WhoIsCalledMustProveIt) {
   }
 }
 
-/// A caller that has no proof hears none.
+/// A caller that has no proof hears none, but that its own was wrong.
 TEST(Secret, NothingIsProvedToStrangers) {
   std::string at = freeRendezvous();
-  auto deadline = [] {
-    return std::chrono::steady_clock::now() + std::chrono::seconds(300);
-  };
-  std::thread stranger([&] {
-    Socket socket = connectTo(parseAddress(at), "rank 0", deadline());
-    Opening opening = openingFor(Secret(one)), theirs;
-    Digest guess{};
-    sendAll(socket, &opening, sizeof opening, deadline());
-    receiveAll(socket, &theirs, sizeof theirs, deadline());
-    sendAll(socket, guess.data(), guess.size(), deadline());
-    char byte;
-    EXPECT_THROW(receiveAll(socket, &byte, 1, deadline()), Error);
+  std::thread first(
+      [&] { EXPECT_TRUE(joinAs(processWith(one, 0, 2, at)).ok()); });
+  Opening opening = openingFor(Secret(one)), theirs;
+  Socket socket = stranger(at, "");
+  Digest guess{}, answer = guess;
+  sendAll(socket, &opening, sizeof opening, soon());
+  receiveAll(socket, &theirs, sizeof theirs, soon());
+  sendAll(socket, guess.data(), guess.size(), soon());
+  receiveAll(socket, answer.data(), answer.size(), soon());
+  EXPECT_EQ(answer, noProof());
+  EXPECT_EQ(heardUntilClosed(socket), "");
+  EXPECT_TRUE(joinAs(processWith(one, 1, 2, at)).ok());
+  first.join();
+}
+
+/// A proof is of one connection: who has heard another one's cannot use it, nor
+/// send back what it is answered.
+TEST(Secret, ProofsCannotBeSentAgain) {
+  Secret secret(one);
+  std::vector<Socket> listeners = listenOn({"127.0.0.1", 0});
+  std::string at = concat("127.0.0.1:", portOf(listeners[0]));
+  Reception reception(std::move(listeners), secret, {100, 10, 1000});
+  std::string heard; // what a friend says
+  Opening opening = openingFor(secret), theirs;
+  for (bool isFriend : {true, false}) {
+    std::thread called([&] {
+      Visitor visitor = reception.next(soon());
+      EXPECT_EQ(visitor.message, isFriend ? "friend" : "last");
+    });
+    Socket socket = stranger(at, "");
+    sendAll(socket, &opening, sizeof opening, soon());
+    receiveAll(socket, &theirs, sizeof theirs, soon());
+    Digest proof = proofOf(secret, Side::Caller, opening, theirs), answer;
+    if (isFriend)
+      heard.assign(proof.begin(), proof.end());
+    sendAll(socket, heard.data(), heard.size(), soon());
+    receiveAll(socket, answer.data(), answer.size(), soon());
+    EXPECT_EQ(isSame(answer, noProof()), !isFriend);
+    if (isFriend) {
+      sendText(socket, "friend", soon());
+    } else {
+      EXPECT_EQ(heardUntilClosed(socket), "");
+      sendText(acquaintance(at, one), "last", soon());
+    }
+    called.join();
+  }
+}
+
+/// One that closes before it has said whether it knows the secret has too many
+/// callers: it is called again.
+TEST(Secret, WhoIsNotHeardCallsAgain) {
+  std::string at = freeRendezvous();
+  std::vector<Socket> busy = listenOn(parseAddress(at));
+  std::thread first([&] {
+    acceptFrom(busy[0], soon());
+    Socket second = acceptFrom(busy[0], soon());
+    Opening opening = openingFor(Secret(one));
+    sendAll(second, &opening, sizeof opening, soon());
+    second.close();
+    busy.clear();
+    EXPECT_TRUE(joinAs(processWith(one, 0, 2, at)).ok());
   });
-  ProcessOptions options = processOf(0, 2, at);
-  options.secret = one;
-  options.timeout = std::chrono::milliseconds(4000);
-  EXPECT_THROW(joinProcesses(options, {}), Error);
-  stranger.join();
+  Status status = joinAs(processWith(one, 1, 2, at));
+  EXPECT_TRUE(status.ok()) << status.message;
+  first.join();
 }
 
 #endif

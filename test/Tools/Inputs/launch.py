@@ -1,5 +1,6 @@
-"""launch.py torchrun|slurm N [--kill RANK FILE] COMMAND...: starts N processes as the launcher would; prints their
-outputs, rank by rank, and exit codes. --kill ends one without warning as soon as FILE exists."""
+"""launch.py torchrun|slurm N [--kill RANK FILE | --end-all] COMMAND...: starts N processes as the launcher would;
+prints their outputs, rank by rank, and exit codes. --kill ends one without warning as soon as FILE exists; --end-all
+tells all to stop as soon as one has ended, as launchers do when one has failed."""
 import os
 import signal
 import socket
@@ -8,7 +9,9 @@ import sys
 import time
 
 launcher, count, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-killed = None
+killed, ends_all = None, command[0] == "--end-all"
+if ends_all:
+    command = command[1:]
 if command[0] == "--kill":
     killed, awaited, command = int(command[1]), command[2], command[3:]
 with socket.socket() as free:
@@ -33,6 +36,11 @@ if killed is not None:
     while not os.path.exists(awaited) and processes[killed].poll() is None:
         time.sleep(0.01)
     processes[killed].send_signal(signal.SIGKILL)
+if ends_all:
+    while all(process.poll() is None for process in processes):
+        time.sleep(0.01)
+    for process in processes:
+        process.send_signal(signal.SIGTERM)
 for rank, process in enumerate(processes):
     output = process.communicate(timeout=900)[0]
     print(output, end="")

@@ -10,12 +10,12 @@
 #include "tools/tessera/options/HelpFiles.h"
 #include "tools/tessera/options/PlanChecks.h"
 #include "tools/tessera/options/RecipeOptions.h"
+#include "tools/tessera/options/SecretFile.h"
 #include "tools/tessera/options/Suggestion.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <set>
 
 using namespace tessera;
@@ -365,20 +365,15 @@ void CommandLine::checkLaunch() {
            " (WORLD_SIZE or SLURM_NTASKS); start one process, or leave it out");
 }
 
-/// A file's lines end with a line break, which is no part of a secret.
 void CommandLine::readSecret() {
   const char *variable = std::getenv("TESSERA_SECRET");
   options.secret = variable ? variable : "";
   if (secretFile.empty())
     return;
-  std::ifstream file(secretFile, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)),
-                   std::istreambuf_iterator<char>());
-  text.resize(text.find_last_not_of("\r\n") + 1);
-  if (text.empty())
-    refuse("--secret-file: '" + secretFile +
-           "' cannot be read or is empty; make one with: openssl rand -hex 32");
-  options.secret = text;
+  if (std::string why =
+          readSecretFile(secretFile, &options.secret, &options.secretNote);
+      !why.empty())
+    refuse("--secret-file: " + why);
 }
 
 /// What an artifact has is not known here: its run merges and checks.

@@ -207,7 +207,8 @@ void DeclaredOptions::addLaunch(CLI::App *sub) {
       ->type_name("HOST:PORT");
   sub->add_option("--secret-file", secretFile,
                   "File with what all processes know and nobody else, at least "
-                  "16 bytes (default: TESSERA_SECRET)")
+                  "16 bytes (default: TESSERA_SECRET; for processes of one "
+                  "machine a secret of the user)")
       ->type_name("FILE");
   sub->add_flag("--trust-network", options.trustsNetwork,
                 "Without a secret take processes of other machines, too");

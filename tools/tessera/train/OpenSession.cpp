@@ -21,6 +21,7 @@ static void describeProcess(const DriverOptions &options,
   wanted.rendezvous_timeout_ms = options.rendezvousTimeoutMs;
   wanted.secret = options.secret.c_str();
   wanted.trusts_network = options.trustsNetwork;
+  wanted.note = [](void *, const char *text) { printNote(text); };
 }
 
 bool tessera::agreeOnProcessor(DriverOptions &options) {
@@ -81,6 +82,8 @@ OpenedSession tessera::openSession(const DriverOptions &options,
   shared.push_back(nullptr);
   wanted.agreement = shared.data();
   describeProcess(options, wanted);
+  if (!options.secretNote.empty())
+    printNote(options.secretNote);
   tsr_session *created = nullptr;
   if (tsr_session_create(artifact, &wanted, &created) != TSR_OK)
     printError(tsr_last_error());
