@@ -16,6 +16,9 @@ AddedTokens::AddedTokens(const JsonView &list, const TokenTable &vocabulary,
   if (list.raw().size() > most)
     list.refuse(concat("has ", list.raw().size(), " tokens, at most ", most,
                        " are read"));
+  constexpr size_t usual = 256; // bytes of a token, and more
+  if (normalizer)
+    normalizer->begin(usual * list.raw().size());
   for (const JsonView &item : list.items())
     read(item, vocabulary, normalizer);
   build(original, false);
@@ -95,7 +98,6 @@ static bool isWithinWord(std::string_view text, size_t begin, size_t end) {
 
 struct AddedTokens::Cut {
   size_t done = 0; ///< Where the last token ended.
-  WorkLimit work;
 
   /// Where the whitespace from `begin` on ends. Several tokens may end in one
   /// run of it, which is looked through once.
@@ -133,11 +135,11 @@ void AddedTokens::place(const Piece &piece, size_t begin, size_t end,
   done = end;
 }
 
-void AddedTokens::split(const Piece &piece, Stage stage, Pieces &out) const {
+void AddedTokens::split(const Piece &piece, Stage stage, WorkLimit &work,
+                        Pieces &out) const {
   const Finder &texts = finder(stage);
   std::string_view text = piece.text;
   Cut cut;
-  cut.work.reset(text.size());
   for (size_t at = 0; texts.hasTokens && at < text.size();) {
     if (!texts.begins[static_cast<unsigned char>(text[at])]) {
       ++at;
@@ -149,7 +151,7 @@ void AddedTokens::split(const Piece &piece, Stage stage, Pieces &out) const {
       longest = bytes;
       index = value;
     };
-    cut.work.spend(where, texts.texts.forEachPrefix(text.substr(at), visit));
+    work.spend(where, texts.texts.forEachPrefix(text.substr(at), visit));
     if (index < 0) {
       ++at;
       continue;

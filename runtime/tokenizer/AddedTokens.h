@@ -30,7 +30,8 @@ public:
   /// that are found in the text as it is, after it the others. TSR_UNSUPPORTED:
   /// that takes too much work for the length of the text.
   enum class Stage { Original, Normalized };
-  void split(const Piece &piece, Stage stage, Pieces &out) const;
+  void split(const Piece &piece, Stage stage, WorkLimit &work,
+             Pieces &out) const;
   bool areNone(Stage stage) const { return !finder(stage).hasTokens; }
 
   /// Null if the id is of none.

@@ -161,26 +161,49 @@ CharacterMap::CharacterMap(std::string_view bytes, const std::string &where,
   }
 }
 
-bool CharacterMap::find(std::string_view text,
-                        std::string_view &replacement) const {
+/// Calls `visit(bytes, text of the rule)` for the rules that `text` begins
+/// with, the shortest first, until it returns false. False if the trie ends
+/// first.
+template <class Visit>
+bool CharacterMap::follow(std::string_view text, const Visit &visit) const {
   uint32_t node = offsetOf(units[0]);
-  for (unsigned char byte : text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    auto byte = static_cast<unsigned char>(text[at]);
     node ^= byte;
     if (byte == 0 || node >= units.size() || labelOf(units[node]) != byte)
       return false;
     bool isRule = hasRule(units[node]);
     node ^= offsetOf(units[node]);
-    if (!isRule)
-      continue;
-    if (node >= units.size())
-      return false;
-    size_t begin = units[node] & 0x7FFFFFFF;
-    if (begin >= texts.size())
-      return false;
-    replacement = textAt(begin);
-    return true;
+    if (isRule && !visit(at + 1, textAt(units[node] & 0x7FFFFFFF)))
+      return true;
   }
-  return false;
+  return true;
+}
+
+bool CharacterMap::find(std::string_view text,
+                        std::string_view &replacement) const {
+  bool isFound = false;
+  follow(text, [&](size_t, std::string_view found) {
+    replacement = found;
+    isFound = true;
+    return false;
+  });
+  return isFound;
+}
+
+bool CharacterMap::findLongest(std::string_view text, size_t &bytes,
+                               std::string_view &replacement) const {
+  bool isFound = false;
+  follow(text, [&](size_t length, std::string_view found) {
+    bytes = length;
+    replacement = found;
+    return isFound = true;
+  });
+  return isFound;
+}
+
+bool CharacterMap::begins(std::string_view text) const {
+  return follow(text, [](size_t, std::string_view) { return true; });
 }
 
 } // namespace tessera

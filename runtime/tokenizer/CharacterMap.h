@@ -27,6 +27,13 @@ public:
   /// and whatever follows is dropped: `tokenizers` does so.)
   bool find(std::string_view text, std::string_view &replacement) const;
 
+  /// As `find` for the reader SentencePiece, whose longest rule counts, however
+  /// long the text is that it is for.
+  bool findLongest(std::string_view text, size_t &bytes,
+                   std::string_view &replacement) const;
+  /// Whether some rule is for a text that begins with `text`.
+  bool begins(std::string_view text) const;
+
   /// The most rules that one text may begin with.
   size_t nestedRules() const { return mostNested; }
   /// The most bytes that a rule makes of each of its own, with U+2581 for
@@ -36,6 +43,8 @@ public:
 private:
   class Walk;
 
+  template <class Visit>
+  bool follow(std::string_view text, const Visit &visit) const;
   static uint32_t labelOf(uint32_t unit) { return unit & 0x800000FF; }
   static uint32_t offsetOf(uint32_t unit) {
     return (unit >> 10) << ((unit & 1 << 9) >> 6);

@@ -142,6 +142,7 @@ public:
   void change(std::vector<std::string> &tokens,
               const TextLimit &limit) const override {
     TextLimit left = limit;
+    pattern.begin(limit.original);
     for (std::string &token : tokens) {
       std::string text;
       size_t done = 0;

@@ -58,6 +58,7 @@ private:
   std::string repaired;
   TextArena arena;
   NormalText normal;
+  WorkLimit work; ///< Of looking for added tokens.
   Pieces pieces, next;
 };
 
@@ -109,7 +110,7 @@ void JsonTokenizer::normalize(const Piece &piece) {
     changed.text = arena.join(normal.text, "");
     changed.isFirst = normal.isFirst;
   }
-  added.split(changed, AddedTokens::Stage::Normalized, next);
+  added.split(changed, AddedTokens::Stage::Normalized, work, next);
 }
 
 void JsonTokenizer::cut(std::string_view text) {
@@ -118,7 +119,8 @@ void JsonTokenizer::cut(std::string_view text) {
   next.clear();
   if (text.empty())
     return;
-  added.split(Piece{text}, AddedTokens::Stage::Original, pieces);
+  work.reset(text.size());
+  added.split(Piece{text}, AddedTokens::Stage::Original, work, pieces);
   auto pass = [&](const auto &visit) {
     for (const Piece &piece : pieces)
       if (piece.isToken())
@@ -129,8 +131,12 @@ void JsonTokenizer::cut(std::string_view text) {
     next.clear();
   };
   normal.limit = {text.size(), 0};
+  work.reset(text.size());
+  if (normalizer)
+    normalizer->begin(text.size());
   pass([&](const Piece &piece) { normalize(piece); });
   for (size_t i = 0; i < preTokenizers.steps.size(); ++i) {
+    preTokenizers.steps[i]->begin(text.size());
     pass([&](const Piece &piece) {
       preTokenizers.steps[i]->apply(piece, next, arena);
     });

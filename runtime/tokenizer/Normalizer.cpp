@@ -50,6 +50,11 @@ public:
         part->apply(text);
   }
 
+  void begin(size_t textBytes) const override {
+    for (const auto &part : parts)
+      part->begin(textBytes);
+  }
+
 private:
   std::vector<std::unique_ptr<Normalizer>> parts;
 };
@@ -145,6 +150,8 @@ public:
     text.scratch.append(old, done);
     text.take();
   }
+
+  void begin(size_t textBytes) const override { pattern.begin(textBytes); }
 
 private:
   template <class Visit>

@@ -29,6 +29,9 @@ public:
   /// TSR_UNSUPPORTED: it grows beyond its limit. TSR_CORRUPT: it becomes no
   /// UTF-8.
   void apply(NormalText &text) const;
+  /// Texts from now on are parts of one of so many bytes, whose work is limited
+  /// in proportion to it.
+  virtual void begin(size_t) const {}
 
 protected:
   virtual void change(NormalText &text) const = 0;

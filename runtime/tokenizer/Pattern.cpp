@@ -98,7 +98,10 @@ struct Pattern::Attempt {
       ++at;
     return at;
   }
-  size_t steps(size_t tried) const { return tried * (bytes + backtracks); }
+  size_t steps(std::string_view text, size_t tried) const {
+    size_t window = end(text) - from;
+    return std::min(tried, window + 1) * (window + backtracks);
+  }
 
   /// A start needs to see more.
   void look(size_t start) {
@@ -124,11 +127,8 @@ struct Pattern::Attempt {
   }
 };
 
-Pattern::Steps Pattern::stepsFor(std::string_view text) {
-  // Matches of one character, and empty ones between them, take half of it if
-  // they need no window but the first.
-  constexpr size_t perByte = 1024, spare = size_t(1) << 26;
-  return perByte * text.size() + spare;
+void Pattern::begin(size_t textBytes) const {
+  leftSteps = mostSteps = stepsPerByte * textBytes + spareSteps;
 }
 
 int Pattern::run(std::string_view text, const Attempt &attempt) const {
@@ -144,18 +144,17 @@ int Pattern::run(std::string_view text, const Attempt &attempt) const {
                      options | PCRE2_NO_UTF_CHECK, data.get(), context.get());
 }
 
-bool Pattern::find(std::string_view text, size_t from, Match &match,
-                   Steps &left) const {
+bool Pattern::find(std::string_view text, size_t from, Match &match) const {
   Attempt attempt{from};
   for (;;) {
     int found = run(text, attempt);
     const size_t *bounds = pcre2_get_ovector_pointer(data.get());
     bool isStart = found >= 0 || found == PCRE2_ERROR_PARTIAL;
     size_t tried = isStart ? bounds[0] - attempt.from + 1 : attempt.starts;
-    size_t steps = attempt.steps(tried);
-    if (steps > left)
-      refuse(text, concat("it takes more than ", stepsFor(text), " steps"));
-    left -= steps;
+    size_t steps = attempt.steps(text, tried);
+    if (steps > leftSteps)
+      refuse(text, concat("it takes more than ", mostSteps, " steps"));
+    leftSteps -= steps;
     if (found >= 0) {
       match = {bounds[0], bounds[1]};
       return true;

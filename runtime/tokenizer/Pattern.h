@@ -40,13 +40,12 @@ public:
   struct Match {
     size_t begin, end;
   };
-  /// Steps that matches in one text may still take.
-  using Steps = size_t;
-  static Steps stepsFor(std::string_view text);
+  /// Matches from now on are in parts of a text of so many bytes, all of which
+  /// together may take steps in proportion to it.
+  void begin(size_t textBytes) const;
   /// The first match at or after `from`. TSR_UNSUPPORTED: the text, which is
   /// valid UTF-8, needs more steps or more memory than there is.
-  bool find(std::string_view text, size_t from, Match &match,
-            Steps &left) const;
+  bool find(std::string_view text, size_t from, Match &match) const;
 
   /// Calls `visit(begin, end)` for each match; empty ones that follow another
   /// match at once are left out.
@@ -66,20 +65,24 @@ private:
   int run(std::string_view text, const Attempt &attempt) const;
   [[noreturn]] void refuse(std::string_view text, const std::string &why) const;
 
+  // Matches of one character, and empty ones between them, take half of it if
+  // they need no window but the first.
+  static constexpr size_t stepsPerByte = 1024, spareSteps = size_t(1) << 26;
+
   std::string name;
   std::unique_ptr<pcre2_real_code_8, Free> code;
   std::unique_ptr<pcre2_real_match_data_8, Free> data;
   std::unique_ptr<pcre2_real_jit_stack_8, Free> stack;
   std::unique_ptr<pcre2_real_match_context_8, Free> context;
   bool isJit = false;
+  mutable size_t mostSteps = spareSteps, leftSteps = spareSteps;
 };
 
 template <class Visit>
 void Pattern::forEachMatch(std::string_view text, const Visit &visit) const {
   size_t from = 0, lastEnd = std::string_view::npos;
   Match match;
-  Steps left = stepsFor(text);
-  while (from <= text.size() && find(text, from, match, left)) {
+  while (from <= text.size() && find(text, from, match)) {
     from = match.end;
     if (match.begin != match.end || match.begin != lastEnd) {
       visit(match.begin, match.end);

@@ -95,6 +95,7 @@ public:
     });
     splitter.finish();
   }
+  void begin(size_t textBytes) const override { pattern.begin(textBytes); }
 
 private:
   Pattern pattern;

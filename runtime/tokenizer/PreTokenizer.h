@@ -14,6 +14,8 @@ public:
   /// Appends the parts of `piece`, which is no token and not empty, to `out`.
   virtual void apply(const Piece &piece, Pieces &out,
                      TextArena &arena) const = 0;
+  /// Pieces from now on are of a text of so many bytes.
+  virtual void begin(size_t) const {}
 };
 
 struct PreTokenizers {

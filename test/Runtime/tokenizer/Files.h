@@ -58,6 +58,10 @@ template <class Act> std::string errorOf(tsr_status code, const Act &act) {
   }
 }
 
+inline void expectIn(const std::string &part, const std::string &message) {
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
 } // namespace texts
 
 #endif // TESSERA_TEST_RUNTIME_TOKENIZER_FILES_H

@@ -2,8 +2,7 @@
 // Whatever a file says, a text becomes valid UTF-8 and tokens within limits of
 // growth and work, or is refused.
 #include "test/Runtime/tokenizer/Files.h"
-
-#include <cstring>
+#include "test/Runtime/tokenizer/Tables.h"
 
 using namespace tessera;
 using namespace texts;
@@ -49,44 +48,15 @@ std::string encodeError(const json &file, const std::string &text) {
                  [&] { tokenizer.encode(text, TSR_WITH_SPECIAL); });
 }
 
-void expectIn(const std::string &part, const std::string &message) {
-  EXPECT_NE(message.find(part), std::string::npos) << message;
-}
-
 //===----------------------------------------------------------------------===//
 // Tables of rules
 //===----------------------------------------------------------------------===//
 
-std::string encodeBase64(const std::string &bytes) {
-  const char *digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  unsigned bits = 0;
-  int count = 0;
-  for (unsigned char byte : bytes) {
-    bits = bits << 8 | byte;
-    for (count += 8; count >= 6; count -= 6)
-      text += digits[bits >> (count - 6) & 63];
-  }
-  if (count > 0)
-    text += digits[bits << (6 - count) & 63];
-  return text;
-}
-
-/// The rule that makes what begins at `offset` of `texts` of an 'a', in a trie
-/// of Darts-clone.
+/// A normalizer with a rule for 'a'.
 json charsmap(uint32_t offset, const std::string &texts) {
-  std::vector<uint32_t> units(512);
-  const uint32_t letter = 256 ^ 'a';
-  units[0] = 256 << 10;
-  units[letter] = 'a' | 1 << 8 | 64 << 10;
-  units[letter ^ 64] = 1u << 31 | offset;
-  const uint32_t size = 4 * 512;
-  std::string bytes(4 + size, '\0');
-  std::memcpy(bytes.data(), &size, 4);
-  std::memcpy(bytes.data() + 4, units.data(), size);
   return {{"type", "Precompiled"},
-          {"precompiled_charsmap", encodeBase64(bytes + texts)}};
+          {"precompiled_charsmap",
+           encodeBase64(tableOf(letterRule(offset), texts))}};
 }
 
 TEST(TokenizerLimits, RulesGiveCharacters) {
@@ -278,6 +248,19 @@ TEST(TokenizerLimits, ExpressionsBacktrackWithinLimits) {
     expectIn("'pre_tokenizer.pattern' cannot be matched against a text of "
              "200001 bytes: ",
              encodeError(splitting(expression), text));
+}
+
+/// Each word takes fewer steps than one text may.
+TEST(TokenizerLimits, PartsOfATextShareItsSteps) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i)
+    text += std::string(18, 'a') + "! ";
+  json split = splitting("(?:a|a)*[bc]")["pre_tokenizer"];
+  json steps = {{{"type", "WhitespaceSplit"}}, split};
+  expectIn("cannot be matched against a text of 19 bytes: it takes more than ",
+           encodeError(withPart("pre_tokenizer", {{"type", "Sequence"},
+                                                  {"pretokenizers", steps}}),
+                       text));
 }
 
 /// Matches that are longer than the window which is looked at first, begin late
