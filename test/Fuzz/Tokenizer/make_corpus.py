@@ -1,6 +1,6 @@
 """Writes the inputs with which the corpus begins: small tokenizers with each part, and what is refused of each.
 
-    make_corpus.py [FOLDER]       (default: corpus/Tokenizer beside this file)
+    make_corpus.py [FOLDER]       (default: corpus beside this file)
 """
 import base64
 import json
@@ -9,7 +9,7 @@ import struct
 import sys
 
 TEXT = " The cafe\u0301's na\u00efve \u4e2d\u6587 \U0001f9ed 12,345!\t\u2581x\u00ad\u200b<s>\n  ABC <s> \ufffd"
-folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("corpus") / "Tokenizer")
+folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("corpus"))
 
 
 def alphabet():
@@ -37,10 +37,10 @@ def tokenizer(model, tokens=(), **parts):
     return {**file, **parts}
 
 
-def seed(name, file, text=TEXT):
+def seed(name, file, text=TEXT, target="Tokenizer"):
     content = file if isinstance(file, bytes) else json.dumps(file, ensure_ascii=False, separators=(",", ":")).encode()
     encoded = text.encode() if isinstance(text, str) else text
-    (folder / name).write_bytes(bytes([len(encoded)]) + encoded + content)
+    (folder / target / name).write_bytes(bytes([len(encoded)]) + encoded + content)
 
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyzABCT0123456789 ,.!'\u2581\u00ef\u4e2d")
@@ -217,10 +217,95 @@ def broken():
     seed("no-decoder", tokenizer(SMALL))
 
 
+def limits():
+    """What would grow, or take the square of a text's length, without limits."""
+    runs = 200 * "a"
+    for name, expression in ("nested", "(a+)+b"), ("square", "a+[bc]"), ("between", "a*"), ("ahead", "a+(?!a)|(?=a*b)"):
+        seed("limit-" + name, tokenizer(SMALL, pre_tokenizer={
+            "type": "Split", "pattern": {"Regex": expression}, "behavior": "MergedWithNext", "invert": False}), runs)
+    twice = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+    seed("limit-twice", tokenizer(SMALL, normalizer={"type": "Sequence", "normalizers": 8 * [twice]},
+                                  decoder={"type": "Sequence", "decoders": 8 * [twice]}), runs)
+    seed("limit-decoder", tokenizer(SMALL, decoder={"type": "Sequence", "decoders": 8 * [twice]}), runs)
+    seed("limit-prepend", tokenizer(SMALL, normalizer={"type": "Prepend", "prepend": runs}), "a")
+    seed("limit-word", tokenizer({**FALLBACK, "continuing_subword_prefix": runs, "merges": []}), 128 * "x")
+    first = len(SMALL["vocab"])
+    for side in "lstrip", "rstrip":
+        seed("limit-" + side, tokenizer(SMALL, [added(first, " ", **{side: True}), added(first + 1, " a")]), 100 * " " + "a")
+    for name, offset, texts in ("within", 1, "\u00e9\0".encode()), ("beyond", 99, b"a\0"), ("bytes", 0, b"\xff\0"):
+        table = base64.b64encode(rules(offset, texts)).decode()
+        seed("charsmap-" + name, tokenizer(SMALL, normalizer={"type": "Sequence", "normalizers": [
+            {"type": "Precompiled", "precompiled_charsmap": table},
+            {"type": "Strip", "strip_left": True, "strip_right": True}]}), "A A")
+    seed("marks", tokenizer(SMALL, normalizer={"type": "NFC"}), "a" + 30 * "\u0301\u0316\u0344" + "\u0f73")
+
+
+def rules(offset, texts):
+    """A Darts trie that replaces 'A' by what begins at `offset` of `texts`."""
+    units = [0x800000FF] * 512
+    units[0] = 256 << 10
+    units[256 ^ ord("A")] = ord("A") | 1 << 8 | 64 << 10
+    units[256 ^ ord("A") ^ 64] = 1 << 31 | offset
+    return struct.pack("<I512I", 4 * 512, *units) + texts
+
+
+def varint(value):
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def field(number, value):
+    """A field of protobuf: a number, or what has bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def piece(text, score=0.0, kind=1):
+    return field(1, field(1, text) + field(2, score) + field(3, kind))
+
+
+def sentencepiece_models():
+    first = piece("<unk>", kind=2) + piece("<s>", kind=3) + piece("</s>", kind=3)
+    letters = first + b"".join(piece(letter, -1.0 - i / 8) for i, letter in enumerate("\u2581abcdefhnTxC12"))
+    words = letters + b"".join(piece(text, -9.0 - i) for i, text in enumerate(["Th", "The", "\u2581The", "ca", "na"]))
+    table = field(3, field(1, "nmt") + field(2, rules(0, b"a \0")))
+    every = b"".join(piece(f"<0x{byte:02X}>", kind=6) for byte in range(256))
+    models = {
+        "unigram": words + field(2, field(3, 1)) + table, "bpe": words + field(2, field(3, 2)) + table,
+        "bytes": words + every + field(2, field(3, 2) + field(35, 1)), "words": words + field(2, field(3, 3)),
+        "unused": words + piece("\u2581Theb", -0.5, 5) + piece("b", 0.0, 5) + field(2, field(3, 2)),
+        "user": words + b"".join(piece(count * "a", kind=4) for count in range(2, 9)) + field(2, field(44, "?")),
+        "user-nested": words + b"".join(piece(count * "a", kind=4) for count in range(2, 70)),
+        "denormalizer": words + field(5, field(2, rules(0, b"b\0"))), "test": words + field(4, field(1, field(1, "a"))),
+        "rule-within": words + field(3, field(2, rules(1, "\u00e9\0".encode()))),
+        "rule-long": words + field(3, field(2, rules(0, 40 * b"b"))), "rules-torn": words + field(3, field(2, b"\xff\xff")),
+        "rule-far": words + field(3, field(2, struct.pack("<II", 4, 9 << 10))),
+        "ids": words + field(2, field(42, 99)), "twice": words + piece("a"), "no-unknown": piece("a"), "unknowns": 2 * first,
+        "no-letters": first, "score": words + piece("z", float("inf")), "kind": words + piece("z", kind=9),
+        "empty-piece": words + piece(""), "not-utf-8": words + piece(b"\xff"), "byte": words + piece("<0x0A>", kind=6),
+        "no-byte": words + piece("q", kind=6), "few-bytes": words + piece("<0x0A>", kind=6) + field(2, field(35, 1)),
+        "surface": words + field(2, field(44, 99 * "?")), "torn": words[:-3], "group": b"\x0b", "field": b"\0\0",
+        "long-number": b"\x08" + 11 * b"\xff", "fixed": words + b"\x09" + 8 * b"\1" + b"\x0d" + 4 * b"\1", "fixed-torn": b"\x09a",
+    }
+    for name, model in models.items():
+        seed(name, model, target="SentencePiece")
+    unknown = 80 * "\u4e2d"
+    seed("unknown", words, unknown + "a", target="SentencePiece")
+    seed("empty", b"", target="SentencePiece")
+
+
 def main():
-    folder.mkdir(parents=True, exist_ok=True)
+    for target in "Tokenizer", "SentencePiece":
+        (folder / target).mkdir(parents=True, exist_ok=True)
     for write in (byte_level, template_errors, bert, unigram, sentencepiece_bpe, normalizers, pre_tokenizers, patterns,
-                  added_tokens, broken):
+                  added_tokens, broken, limits, sentencepiece_models):
         write()
 
 

@@ -1,0 +1,24 @@
+//===- TokenizerChecks.h - what must hold of each tokenizer -----*- C++ -*-===//
+#ifndef TESSERA_TEST_FUZZ_TOKENIZER_TOKENIZERCHECKS_H
+#define TESSERA_TEST_FUZZ_TOKENIZER_TOKENIZERCHECKS_H
+
+#include "runtime/tokenizer/Tokenizer.h"
+
+#include <functional>
+
+namespace fuzzed {
+
+/// Whether `act` does what it is asked for; if not, the refusal says why.
+bool works(const std::function<void()> &act);
+
+/// Whether what a stream gives must be what decoding all ids at once gives.
+enum class Stream { Equal, Free };
+
+/// Encodes the text, alone and between others, decodes ids of it and any
+/// others, and checks what comes out.
+void checkTokenizer(const std::shared_ptr<tessera::Tokenizer> &tokenizer,
+                    std::string_view text, Stream stream);
+
+} // namespace fuzzed
+
+#endif // TESSERA_TEST_FUZZ_TOKENIZER_TOKENIZERCHECKS_H
