@@ -3,8 +3,10 @@
 #include "tools/tessera/encode/SentenceFolder.h"
 #include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/PrintError.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include <vector>
 
 using namespace tessera;
@@ -133,10 +135,21 @@ bool Reader::readLength(const std::string &file) {
                      "': max_seq_length must be a positive number of tokens");
 }
 
+/// Returns whether a path leads out of the folder that it begins in.
+bool leaves(llvm::StringRef path) {
+  return llvm::sys::path::is_absolute(path) || path.contains('\0') ||
+         llvm::any_of(llvm::make_range(llvm::sys::path::begin(path),
+                                       llvm::sys::path::end(path)),
+                      [](llvm::StringRef part) { return part == ".."; });
+}
+
 bool Reader::readModule(const json::Object &module) {
   const std::string path = module.getString("path").value_or("").str();
   llvm::StringRef type = module.getString("type").value_or("");
   type = type.substr(type.rfind('.') + 1);
+  if (leaves(path))
+    return refuse("modules.json", "names '" + path +
+                                      "', which is no folder inside its own");
   const std::string inside = path.empty() ? "" : path + "/";
   if (type == "Transformer")
     return readLength(inside + "sentence_bert_config.json");
