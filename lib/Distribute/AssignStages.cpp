@@ -9,6 +9,8 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Options/Counted.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 namespace tessera {
 #define GEN_PASS_DEF_ASSIGNSTAGESPASS
@@ -151,7 +153,10 @@ FailureOr<std::vector<int64_t>>
 AssignStagesPass::count(func::FuncOp func, ArrayRef<Segment> segments) {
   if (failed(checkCounts(func)))
     return failure();
-  int64_t wanted = std::accumulate(layers.begin(), layers.end(), int64_t(0));
+  int64_t wanted = 0;
+  for (int64_t each : layers)
+    if (llvm::AddOverflow(wanted, each, wanted))
+      wanted = std::numeric_limits<int64_t>::max();
   int64_t last = chunkCount() - 1, layer = -1, chunk = 0, left = layers.front();
   std::vector<int64_t> result;
   StringRef name;

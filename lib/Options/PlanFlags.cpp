@@ -93,6 +93,12 @@ std::optional<double> parseNumber(const std::string &text) {
   return text.empty() || *end ? std::nullopt : std::optional(number);
 }
 
+/// Returns the largest whole number that a flag may have.
+int64_t mostOf(FlagCheck check) {
+  return check == FlagCheck::Any ? std::numeric_limits<int64_t>::max()
+                                 : kMostCount;
+}
+
 /// "a whole number above 0" where the text is another number.
 std::string refuseInteger(const std::string &flag, FlagCheck check,
                           const std::string &text) {
@@ -100,8 +106,7 @@ std::string refuseInteger(const std::string &flag, FlagCheck check,
   if (!number || !isLegal(check, *number))
     return refuseNumber(flag, check, text);
   return flag + ": must be a whole" + std::string(describe(check)).substr(1) +
-         " and at most " + std::to_string(std::numeric_limits<int64_t>::max()) +
-         ", but is " + text;
+         " and at most " + std::to_string(mostOf(check)) + ", but is " + text;
 }
 
 } // namespace
@@ -127,7 +132,7 @@ std::string tessera::readFlag(const std::string &flag, FlagCheck check,
   char *end = nullptr;
   errno = 0;
   int64_t number = std::strtoll(text.c_str(), &end, 10);
-  if (text.empty() || *end || errno ||
+  if (text.empty() || *end || errno || number > mostOf(check) ||
       !isLegal(check, static_cast<double>(number)))
     return refuseInteger(flag, check, text);
   value = number;
@@ -302,4 +307,52 @@ std::string tessera::setFlag(PlanOptions &plan, const std::string &name,
 #define PASS_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"
   return "unknown flag '" + name + "'";
+}
+
+//===----------------------------------------------------------------------===//
+// Plans that are files
+//===----------------------------------------------------------------------===//
+
+/// Returns whether the table says of a text whether it names a file.
+template <typename Field> static constexpr bool isClassed(FlagCheck check) {
+  return !std::is_same_v<Field, std::string> || check == FlagCheck::Word ||
+         namesPath(check);
+}
+
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  static_assert(isClassed<decltype(PlanOptions().FIELD)>(FlagCheck::CHECK),    \
+                "a text must be a Word, a File or a Directory: " #NAME);
+#define DRIVER_FLAG PLAN_FLAG
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+
+std::optional<FlagCheck> tessera::checkOfFlag(const std::string &name) {
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  if (flagName(#NAME) == "--" + name)                                          \
+    return FlagCheck::CHECK;
+#define DRIVER_FLAG PLAN_FLAG
+#define MESH_ALIAS(AXIS, NAME) PLAN_FLAG(mesh, NAME, Positive, Compiled, "")
+#include "tessera/Options/PlanFlags.def"
+  return std::nullopt;
+}
+
+std::string tessera::refusePlanned(const std::string &name) {
+  std::optional<FlagCheck> check = checkOfFlag(name);
+  if (!check || !namesPath(*check))
+    return "";
+  return "option '" + name + "' names a " +
+         (*check == FlagCheck::File ? "file" : "directory") +
+         "; a plan may not, give it on the command line";
+}
+
+std::string tessera::setPlannedFlag(PlanOptions &plan, const std::string &name,
+                                    const std::string &text) {
+  if (std::string why = refusePlanned(name); !why.empty())
+    return why;
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  if (flagName(#NAME) == "--" + name)                                          \
+    return readFlag("--" + name, FlagCheck::CHECK, text, plan.FIELD);
+#define DRIVER_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  return "unknown option '" + name + "'";
 }

@@ -2,6 +2,7 @@
 
 #include "tessera/Plan/PlanFile.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Options/PlanFlags.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -142,6 +143,8 @@ static std::string readOptions(const json::Object &root, PlanFile &plan) {
     if (isAboutLayers(name))
       return "option '" + name.str() +
              "' must be the list 'layers' instead, beside 'options'";
+    if (std::string why = refusePlanned(name.str()); !why.empty())
+      return why;
     plan.options.emplace_back(name.str(), text->str());
   }
   return "";

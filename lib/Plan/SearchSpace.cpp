@@ -445,8 +445,10 @@ plan::chosenOptions(const SearchSpace &space, const PlanOptions &plan) {
                                                "--recompute"};
   const PlanOptions standard;
   std::vector<std::pair<std::string, std::string>> options;
-  auto add = [&](const std::string &name, const std::string &text,
-                 const std::string &usual) {
+  auto add = [&](FlagCheck check, const std::string &name,
+                 const std::string &text, const std::string &usual) {
+    if (namesPath(check))
+      return;
     auto given = space.given.find(name);
     if (given != space.given.end())
       options.emplace_back(name.substr(2), given->second);
@@ -455,7 +457,8 @@ plan::chosenOptions(const SearchSpace &space, const PlanOptions &plan) {
       options.emplace_back(name.substr(2), text);
   };
 #define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
-  add(flagName(#NAME), flagText(FlagCheck::CHECK, plan.FIELD),                 \
+  add(FlagCheck::CHECK, flagName(#NAME),                                       \
+      flagText(FlagCheck::CHECK, plan.FIELD),                                  \
       flagText(FlagCheck::CHECK, standard.FIELD));
 #define DRIVER_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"

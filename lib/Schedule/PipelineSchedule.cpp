@@ -42,6 +42,17 @@ std::string Task::str() const {
 }
 
 std::string checkShape(ScheduleKind kind, const Shape &shape) {
+  // Not as a product, which may overflow.
+  bool fits = shape.stages <= kMostParts &&
+              shape.virtualStages <= kMostParts / shape.stages &&
+              shape.microBatches <= kMostParts / shape.chunks();
+  if (!fits)
+    return "a pipeline has at most " + counted(kMostParts, "micro-batch") +
+           " of all chunks together, but " +
+           counted(shape.microBatches, "micro-batch") + " pass through " +
+           counted(shape.stages, "stage") + " of " +
+           counted(shape.virtualStages, "chunk") +
+           "; use fewer micro-batches or virtual stages";
   bool manyChunks = shape.virtualStages > 1;
   if (manyChunks == (kind == ScheduleKind::Interleaved))
     return "";

@@ -94,7 +94,11 @@ TEST(PlanFlags, RefusesWithARemedy) {
             "--virtual-stages: must be a number above 0, but is 2x");
   EXPECT_EQ(setFlag(plan, "virtual-stages", "1e3"),
             "--virtual-stages: must be a whole number above 0 and at most "
-            "9223372036854775807, but is 1e3");
+            "281474976710656, but is 1e3");
+  EXPECT_EQ(setFlag(plan, "micro-batches", "281474976710657"),
+            "--micro-batches: must be a whole number above 0 and at most "
+            "281474976710656, but is 281474976710657");
+  EXPECT_EQ(setFlag(plan, "micro-batches", "281474976710656"), "");
   EXPECT_EQ(setFlag(plan, "weight-decay", "inf"),
             "--weight-decay: must be a finite number, but is inf");
   EXPECT_EQ(setFlag(plan, "clip", "1e309"),
@@ -130,6 +134,44 @@ TEST(PlanFlags, RefusesWithARemedy) {
             "--layer-recompute: layers 0-4 and 4-6 both have layer 4; give "
             "each layer once");
   EXPECT_EQ(setFlag(plan, "no-such", "1"), "unknown flag 'no-such'");
+}
+
+/// What a plan that is a file may not say follows from the table alone.
+TEST(PlanFlags, PathsAreNotPlanned) {
+  size_t paths = 0;
+  auto expectPlanned = [&](FlagCheck check, const std::string &flag) {
+    const std::string name = flag.substr(2);
+    const bool isPath =
+        check == FlagCheck::File || check == FlagCheck::Directory;
+    paths += isPath ? 1 : 0;
+    EXPECT_EQ(checkOfFlag(name), check) << name;
+    EXPECT_EQ(refusePlanned(name).empty(), !isPath) << name;
+    PlanOptions plan;
+    const std::string why = setPlannedFlag(plan, name, "/etc/victim");
+    EXPECT_EQ(why.find("a plan may not") != std::string::npos, isPath) << why;
+    EXPECT_EQ(plan.debugging.reproducer + plan.debugging.dumpDirectory, "");
+  };
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  expectPlanned(FlagCheck::CHECK, flagName(#NAME));
+#define DRIVER_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  EXPECT_EQ(paths, 2u);
+  EXPECT_EQ(refusePlanned("reproducer"),
+            "option 'reproducer' names a file; a plan may not, give it on the "
+            "command line");
+  EXPECT_EQ(refusePlanned("dump-ir"),
+            "option 'dump-ir' names a directory; a plan may not, give it on "
+            "the command line");
+}
+
+TEST(PlanFlags, SetsWhatAPlanMaySay) {
+  PlanOptions plan;
+  EXPECT_EQ(setPlannedFlag(plan, "batch", "16"), ""); // of the driver alone
+  EXPECT_EQ(plan.sizes.batch, 16);
+  EXPECT_EQ(setPlannedFlag(plan, "vector-bits", "256"),
+            "unknown option 'vector-bits'"); // of pipelines alone
+  EXPECT_EQ(checkOfFlag("tensor-model-parallel-size"), FlagCheck::Positive);
+  EXPECT_EQ(checkOfFlag("output"), std::nullopt);
 }
 
 } // namespace

@@ -99,12 +99,9 @@ static bool applyFile(const std::string &path, const std::string &model,
   for (const auto &[name, text] : file.options) {
     if (!why.empty())
       break;
-    why = "'" + path + "': unknown option '" + name + "'";
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
-  if (flagName(#NAME) == "--" + name)                                          \
-    why = readFlag("--" + name, FlagCheck::CHECK, text, plan.FIELD);
-#define DRIVER_FLAG PLAN_FLAG
-#include "tessera/Options/PlanFlags.def"
+    why = setPlannedFlag(plan, name, text);
+    if (!why.empty())
+      why = "'" + path + "': " + why;
   }
   return why.empty() || !printError(why);
 }

@@ -7,6 +7,7 @@
 #define TESSERA_OPTIONS_PLANFLAGS_H
 
 #include "tessera/Options/PlanOptions.h"
+#include <optional>
 #include <type_traits>
 
 namespace tessera {
@@ -18,9 +19,19 @@ enum class FlagCheck {
   BelowOne,    ///< A number from 0 to 0.999999.
   Size,        ///< "900MiB": bytes, at least one.
   SizeOrZero,
+  Word,     ///< A text that names no file.
   File,     ///< The name of a file that is written.
   Directory ///< Of a directory.
 };
+
+/// Returns whether a flag names a file or a directory. Its user alone gives
+/// such a flag: a plan that is a file, or a page, may not.
+constexpr bool namesPath(FlagCheck check) {
+  return check == FlagCheck::File || check == FlagCheck::Directory;
+}
+
+/// A count has at most this value, so that sums of counts do not overflow.
+inline constexpr int64_t kMostCount = int64_t(1) << 48;
 
 /// A flag as users write it: "--seq-length" of seq_length.
 std::string flagName(const char *name);
@@ -84,6 +95,18 @@ std::string flagText(FlagCheck, Enum value) {
 /// has. Returns what is wrong, or "".
 std::string setFlag(PlanOptions &plan, const std::string &name,
                     const std::string &text);
+
+/// Returns the check of a flag of the driver, "zero", or nothing.
+std::optional<FlagCheck> checkOfFlag(const std::string &name);
+
+/// Sets what a plan that is a file says of a flag of the driver. Returns what
+/// is wrong, or "". A flag that names a path is refused.
+std::string setPlannedFlag(PlanOptions &plan, const std::string &name,
+                           const std::string &text);
+
+/// Returns why a plan that is a file may not have the option "zero", or "". It
+/// knows no flags but those of the table.
+std::string refusePlanned(const std::string &name);
 
 } // namespace tessera
 

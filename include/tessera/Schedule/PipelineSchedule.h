@@ -52,6 +52,10 @@ struct PipelineSchedule {
   bool splitsBackward() const { return kind == ScheduleKind::ZeroBubble; }
 };
 
+/// The most micro-batches of all chunks together: each is a task or more, which
+/// are kept and simulated one by one.
+inline constexpr int64_t kMostParts = int64_t(1) << 18;
+
 /// Why a schedule of this kind cannot have this shape, with the remedy; "" if
 /// it can. Sizes below 1 are the caller's error.
 std::string checkShape(ScheduleKind kind, const Shape &shape);

@@ -52,13 +52,19 @@ const std::set<std::string> ownOptions = {
     // Rank 0 alone reads, or says.
     "--tokenizer", "--peak-flops",
     // Rank 0 alone writes, or each process a file of its own.
-    "--log", "--tensorboard", "--trace", "--html", "--cluster", "--dump-ir",
-    "--reproducer",
+    "--log", "--tensorboard", "--trace", "--html", "--cluster",
     // What it gives is compared.
     "--plan",
     // Other words for --mesh.
     "--tensor-model-parallel-size", "--data-parallel-size",
     "--pipeline-model-parallel-size", "--help"};
+
+/// What a flag names is written by each process for itself.
+bool isOfOneProcess(const std::string &option) {
+  std::optional<FlagCheck> check =
+      option.rfind("--", 0) == 0 ? checkOfFlag(option.substr(2)) : std::nullopt;
+  return check && namesPath(*check);
+}
 
 /// A value by which two can be told apart.
 template <typename T> std::string exactText(FlagCheck check, const T &value) {
@@ -222,6 +228,12 @@ void CommandLine::applyOption(CLI::App &sub, const std::string &name,
              "; leave out one of the two");
     return;
   }
+  // The parser would take "5" for true.
+  PlanOptions scratch;
+  if (option->get_items_expected_max() == 0)
+    if (std::string why = setPlannedFlag(scratch, name.substr(2), text);
+        !why.empty())
+      refuse("'" + planFile + "': " + why);
   try {
     option->add_result(text);
     option->run_callback();
@@ -304,13 +316,11 @@ void CommandLine::checkPlanning() {
 /// Whether the page of tessera explore may choose an option: one of
 /// PlanFlags.def that names no file. Aliases are other words for --mesh.
 bool CommandLine::isChoice(const OptionEntry &entry) const {
-  if (entry.kind == ValueKind::File)
-    return false;
   for (const auto &[axis, name] : aliasNames)
     if (entry.names.front() == name)
       return false;
   return std::any_of(flags.begin(), flags.end(), [&](const Flag &flag) {
-    return flag.name == entry.names.front();
+    return flag.name == entry.names.front() && !namesPath(flag.check);
   });
 }
 
@@ -336,10 +346,11 @@ void CommandLine::checkExplore() {
         given[flag.name] = givenText(*flag.option);
   if (!options.plan.mesh.axes.empty())
     given["--mesh"] = options.plan.mesh.str();
-  for (const char *name : {"--dump-ir", "--reproducer"})
-    if (isGiven(name) && options.html.empty() && !options.json)
-      refuse(std::string(name) + " would be written again with every change; "
-                                 "give it to tessera report");
+  for (const Flag &flag : flags)
+    if (namesPath(flag.check) && flag.option->count() && options.html.empty() &&
+        !options.json)
+      refuse(flag.name + " would be written again with every change; give it "
+                         "to tessera report");
 }
 
 /// Only a run is done by several processes.
@@ -675,7 +686,7 @@ void CommandLine::collectShared() {
   CLI::App *run = options.command == Command::Train ? train : evaluate;
   for (const CLI::Option *option : run->get_options()) {
     std::string name = option->get_name();
-    if (ownOptions.count(name))
+    if (ownOptions.count(name) || isOfOneProcess(name))
       continue;
     auto known = texts.find(name);
     options.shared.emplace_back(name, known == texts.end() ? givenText(*option)

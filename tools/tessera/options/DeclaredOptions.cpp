@@ -71,7 +71,7 @@ void DeclaredOptions::addMeshAlias(CLI::App *sub, MeshAxis axis,
                      " in --mesh (default: as there)";
   aliasNames[axis] = flag;
   keep(flag, declare(sub, flag, FlagCheck::Positive, aliases[axis], help),
-       Fate::Compiled);
+       FlagCheck::Positive, Fate::Compiled);
 }
 
 /// The options of PlanFlags.def; of a serial program those of its import alone.
@@ -85,13 +85,13 @@ void DeclaredOptions::addPlan(CLI::App *sub, Extent extent) {
   if (has(Fate::FATE))                                                         \
     keep(flagName(#NAME),                                                      \
          declare(sub, flagName(#NAME), FlagCheck::CHECK, plan.FIELD, HELP),    \
-         Fate::FATE);
+         FlagCheck::CHECK, Fate::FATE);
 #define DRIVER_FLAG PLAN_FLAG
 #define PLAN_SWITCH(FIELD, NAME, VALUE, HELP)                                  \
   if (has(Fate::Compiled))                                                     \
     keep(flagName(#NAME),                                                      \
-         sub->add_flag(flagName(#NAME) + "{" #VALUE "}", plan.FIELD, HELP),    \
-         Fate::Compiled);
+         declareSwitch(sub, flagName(#NAME), #VALUE, plan.FIELD, HELP),        \
+         FlagCheck::NotNegative, Fate::Compiled);
 #define MESH_ALIAS(AXIS, NAME)                                                 \
   if (has(Fate::Compiled))                                                     \
     addMeshAlias(sub, MeshAxis::AXIS, #NAME);

@@ -3,6 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_OPTIONS_DECLAREDOPTIONS_H
 #define TESSERA_TOOLS_TESSERA_OPTIONS_DECLAREDOPTIONS_H
 
+#include "tessera/Options/PlanFlags.h"
 #include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/options/HelpText.h"
 #include <CLI/CLI.hpp>
@@ -38,6 +39,7 @@ protected:
   struct Flag {
     std::string name;
     const CLI::Option *option;
+    FlagCheck check;
     Fate fate;
   };
 
@@ -94,8 +96,9 @@ private:
   void addMerging(CLI::App *sub);
   void addTokenizing(CLI::App *sub);
   void addDocuments(CLI::App *sub, TokenizeOptions &tokenize);
-  void keep(const std::string &name, const CLI::Option *option, Fate fate) {
-    flags.push_back({name, option, fate});
+  void keep(const std::string &name, const CLI::Option *option, FlagCheck check,
+            Fate fate) {
+    flags.push_back({name, option, check, fate});
   }
 };
 

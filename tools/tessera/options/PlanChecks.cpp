@@ -4,12 +4,23 @@
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Options/SpecialIds.h"
 #include "tessera/Schedule/PipelineSchedule.h"
+#include <algorithm>
 
 using namespace tessera;
+
+/// Each owner is a program of its own, and each part of a ring a step of one.
+static constexpr int64_t kMostOwners = 1024, kMostRingRanks = 1024;
+/// Caches of so many tokens have a size in bytes that does not overflow.
+static constexpr int64_t kMostCachedTokens = int64_t(1) << 40;
 
 static std::string checkServer(const PlanOptions &plan) {
   if (plan.strategies.dpSync != DpSync::ParameterServer)
     return "";
+  if (int64_t owners = plan.mesh.sizeOf(MeshAxis::Data); owners > kMostOwners)
+    return "--dp-sync parameter-server makes a program for each rank of mesh "
+           "axis 'dp', at most " +
+           std::to_string(kMostOwners) + ", but it has " +
+           std::to_string(owners) + "; use --dp-sync all-reduce";
   if (plan.mesh.sizeOf(MeshAxis::Data) == 1)
     return "--dp-sync parameter-server gives parameters to ranks of mesh axis "
            "'dp', which has one rank; use a mesh with dp=2 or more, or leave "
@@ -29,7 +40,14 @@ static std::string checkServer(const PlanOptions &plan) {
 }
 
 static std::string checkContextParallel(const PlanOptions &plan) {
-  if (plan.mesh.sizeOf(MeshAxis::Context) > 1)
+  const int64_t ranks = plan.mesh.sizeOf(MeshAxis::Context);
+  if (plan.strategies.contextParallel == ContextParallel::Ring &&
+      ranks > kMostRingRanks)
+    return "--context-parallel ring has a step for each rank of mesh axis "
+           "'cp', at most " +
+           std::to_string(kMostRingRanks) + ", but it has " +
+           std::to_string(ranks) + "; use --context-parallel all-gather";
+  if (ranks > 1)
     return "";
   const char *remedy = " mesh axis 'cp', which has one rank; use a mesh with "
                        "cp=2 or more, or leave it out";
@@ -77,7 +95,8 @@ static std::string checkStages(const PlanOptions &plan) {
   if (stages == 1)
     return "";
   return pipeline::checkShape(plan.stages.schedule,
-                              {stages, plan.stages.virtualStages, 1});
+                              {stages, plan.stages.virtualStages,
+                               std::max<int64_t>(1, plan.sizes.microBatches)});
 }
 
 static std::string checkMemory(const MemoryOptions &memory) {
@@ -86,6 +105,20 @@ static std::string checkMemory(const MemoryOptions &memory) {
   if (memory.recomputeLayers >= 0 && memory.recompute != Recompute::Full)
     return "--recompute-layers needs --recompute full";
   return "";
+}
+
+static std::string checkGeneration(const GenerationOptions &generation) {
+  constexpr int64_t usual = 4096; // tokens, where no length is given
+  const int64_t length = generation.length ? generation.length : usual;
+  if (length <= kMostCachedTokens &&
+      generation.batch <= kMostCachedTokens / length &&
+      generation.chunk <= kMostCachedTokens)
+    return "";
+  return "--max-batch " + std::to_string(generation.batch) +
+         " requests of --max-length " + std::to_string(length) +
+         " tokens, and --prefill-chunk " + std::to_string(generation.chunk) +
+         " tokens, must be at most " + std::to_string(kMostCachedTokens) +
+         " tokens each; use fewer or shorter requests";
 }
 
 static std::string checkMasks(const SizeOptions &sizes) {
@@ -107,6 +140,8 @@ std::string tessera::checkPlan(const PlanOptions &plan) {
   if (std::string why = checkStages(plan); !why.empty())
     return why;
   if (std::string why = checkOptimizer(plan.optimizer); !why.empty())
+    return why;
+  if (std::string why = checkGeneration(plan.generation); !why.empty())
     return why;
   return checkMemory(plan.memory);
 }

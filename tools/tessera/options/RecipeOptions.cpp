@@ -112,9 +112,10 @@ void RecipeOptions::applyRecipe(RecipeReader read) {
     // --min-lr.
     std::vector<std::pair<CLI::Option *, std::string>> taken;
     for (const auto &[flag, text] : recipe.given) {
-      CLI::Option *option = recipeOptions.count(flag)
-                                ? train->get_option_no_throw(flag)
-                                : nullptr;
+      const bool isOfRecipe = recipeOptions.count(flag) != 0 &&
+                              refusePlanned(flag.substr(2)).empty();
+      CLI::Option *option =
+          isOfRecipe ? train->get_option_no_throw(flag) : nullptr;
       if (option && !option->count() && !isOverridden(flag))
         taken.emplace_back(option, text);
     }

@@ -93,6 +93,19 @@ inline CLI::Option *declare(CLI::App *sub, const std::string &flag,
       ->type_name(valueName(check, value));
 }
 
+/// A number that is `usual` where a switch has none. The parser alone would
+/// throw for one of too many digits.
+inline CLI::Option *declareSwitch(CLI::App *sub, const std::string &flag,
+                                  const std::string &usual, int64_t &value,
+                                  const std::string &help) {
+  return sub->add_flag(flag + "{" + usual + "}", value, help)
+      ->check([flag](const std::string &text) {
+        int64_t number = 0;
+        refuseUnless(readFlag(flag, FlagCheck::NotNegative, text, number));
+        return std::string();
+      });
+}
+
 /// What is on by default can be turned off.
 inline CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck,
                             bool &value, const std::string &help) {
