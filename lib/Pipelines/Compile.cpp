@@ -14,22 +14,10 @@
 #include "tessera/Target/SharedObject.h"
 #include "tessera/Target/WriteArtifact.h"
 #include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace tessera;
-
-static std::string temporaryReproducer() {
-  SmallString<128> path;
-  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
-  llvm::sys::path::append(path,
-                          llvm::formatv("tessera-crash-{0}.mlir",
-                                        llvm::sys::Process::getProcessId()));
-  return path.str().str();
-}
 
 /// Features that code for the target may use and that the runtime can ask the
 /// processor for.
@@ -106,12 +94,10 @@ static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
 static LogicalResult runReproducibly(PassManager &manager, ModuleOp module,
                                      const PlanOptions &plan) {
   if (plan.debugging.reproducer.empty())
-    return runWithReproducer(manager, module, temporaryReproducer(),
-                             ReproducerPolicy::CrashesOnly);
+    return runWithReproducer(manager, module);
   // Only a crash of the thread that runs the passes is caught.
   module.getContext()->disableMultithreading();
-  return runWithReproducer(manager, module, plan.debugging.reproducer,
-                           ReproducerPolicy::Always);
+  return runWithReproducer(manager, module, plan.debugging.reproducer);
 }
 
 using BuildPipeline = void (*)(OpPassManager &, const PlanOptions &);

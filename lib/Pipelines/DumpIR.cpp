@@ -2,6 +2,7 @@
 
 #include "lib/Pipelines/DumpIR.h"
 #include "mlir/Pass/Pass.h"
+#include "tessera/Target/OwnFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -14,9 +15,10 @@ LogicalResult DumpIR::write(Operation *op, StringRef name) {
   SmallString<128> path(directory);
   llvm::sys::path::append(path,
                           llvm::formatv("{0:d2}-{1}.mlir", next++, name).str());
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
+  int descriptor = -1;
+  std::error_code error = openOwnFile(path, descriptor);
   if (!error) {
+    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
     op->print(stream, OpPrintingFlags().enableDebugInfo(false));
     stream << "\n";
     stream.close();

@@ -2,6 +2,8 @@
 
 #include "lib/Pipelines/Reproducer.h"
 #include "mlir/Pass/Pass.h"
+#include "tessera/Target/OwnFile.h"
+#include "tessera/Target/StreamedOutput.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -28,14 +30,47 @@ private:
   Failure &failure;
 };
 
-struct FileStream : ReproducerStream {
-  FileStream(StringRef path, std::error_code &error)
-      : path(path), stream(path, error) {}
+/// A file in a private directory, under a name that nobody can foresee. A crash
+/// writes it twice: where the signal is caught, and after the passes.
+struct PrivateFile : ReproducerStream {
+  PrivateFile(SmallVectorImpl<char> &path, std::error_code &error) {
+    int descriptor = -1;
+    error = path.empty() ? createKeptFile("tessera-crash", "reproducer.mlir",
+                                          descriptor, path)
+                         : openOwnFile({path.data(), path.size()}, descriptor);
+    name.assign(path.begin(), path.end());
+    if (!error)
+      stream = std::make_unique<llvm::raw_fd_ostream>(descriptor,
+                                                      /*shouldClose=*/true);
+  }
+  StringRef description() override { return name; }
+  raw_ostream &os() override { return *stream; }
+
+  std::string name;
+  std::unique_ptr<llvm::raw_fd_ostream> stream;
+};
+
+/// The file that the user named, which is complete or as it was before.
+struct NamedFile : ReproducerStream {
+  NamedFile(const std::string &path, Location location, std::error_code &error)
+      : path(path), location(location) {
+    error = file.open(path);
+  }
+  ~NamedFile() override {
+    std::error_code error = file.append(text);
+    if (!error)
+      error = StreamedOutput::commit(&file).first;
+    if (error)
+      emitError(location) << "cannot write '" << path
+                          << "': " << error.message();
+  }
   StringRef description() override { return path; }
   raw_ostream &os() override { return stream; }
 
-  std::string path;
-  llvm::raw_fd_ostream stream;
+  std::string path, text;
+  Location location;
+  llvm::raw_string_ostream stream{text};
+  StreamedOutput file;
 };
 
 struct NoStream : ReproducerStream {
@@ -43,31 +78,43 @@ struct NoStream : ReproducerStream {
   raw_ostream &os() override { return llvm::nulls(); }
 };
 
-ReproducerStreamFactory streamFactory(const std::string &path,
-                                      const Failure &failure) {
-  return [=, &failure](std::string &why) -> std::unique_ptr<ReproducerStream> {
-    if (failure.isExplained())
-      return std::make_unique<NoStream>();
-    std::error_code error;
-    auto file = std::make_unique<FileStream>(path, error);
-    if (!error)
-      return file;
-    why = "cannot write '" + path + "': " + error.message();
-    return nullptr;
-  };
+std::unique_ptr<ReproducerStream> openPrivate(SmallVectorImpl<char> &path,
+                                              std::string &why) {
+  std::error_code error;
+  auto file = std::make_unique<PrivateFile>(path, error);
+  if (!error)
+    return file;
+  why = "cannot make a file in the temporary directory: " + error.message();
+  return nullptr;
 }
 
 } // namespace
 
 LogicalResult tessera::runWithReproducer(PassManager &manager, ModuleOp module,
-                                         const std::string &path,
-                                         ReproducerPolicy policy) {
-  if (policy == ReproducerPolicy::Always) {
-    manager.enableCrashReproducerGeneration(path);
-    return manager.run(module);
-  }
+                                         const std::string &path) {
+  Location location = module.getLoc();
+  manager.enableCrashReproducerGeneration(
+      [=](std::string &why) -> std::unique_ptr<ReproducerStream> {
+        std::error_code error;
+        auto file = std::make_unique<NamedFile>(path, location, error);
+        if (!error)
+          return file;
+        why = "cannot write '" + path + "': " + error.message();
+        return nullptr;
+      });
+  return manager.run(module);
+}
+
+LogicalResult tessera::runWithReproducer(PassManager &manager,
+                                         ModuleOp module) {
   Failure failure;
-  manager.enableCrashReproducerGeneration(streamFactory(path, failure));
+  SmallString<128> path;
+  manager.enableCrashReproducerGeneration(
+      [&](std::string &why) -> std::unique_ptr<ReproducerStream> {
+        if (failure.isExplained())
+          return std::make_unique<NoStream>();
+        return openPrivate(path, why);
+      });
   // Hears of a failed pass before the generator does, which was added first.
   manager.addInstrumentation(std::make_unique<FailureObserver>(failure));
   ScopedDiagnosticHandler handler(

@@ -9,20 +9,19 @@
 
 namespace tessera {
 
-/// When a file is written from which `tessera-opt --run-reproducer` can repeat
-/// a failure.
-enum class ReproducerPolicy {
-  CrashesOnly, ///< A pass crashed, or failed without an error.
-  Always       ///< Also where a pass reported an error: the user asked for it.
-};
+/// Runs the passes. Where one crashes, or fails without an error, its pipeline
+/// and input go to a new file that only this user may read, from which
+/// `tessera-opt --run-reproducer` repeats the failure. A diagnostic names the
+/// file. Errors that a pass reports are the user's to mend, and all that is
+/// said.
+mlir::LogicalResult runWithReproducer(mlir::PassManager &manager,
+                                      mlir::ModuleOp module);
 
-/// Runs the passes; where one fails, the pipeline with its input goes to `path`
-/// and a diagnostic names the file. Errors that a pass reports are the user's
-/// to mend: unless the policy is Always, they are all that is said.
+/// As above, but the file is `path`, and an error that a pass reports writes it
+/// too: the user asked for it.
 mlir::LogicalResult runWithReproducer(mlir::PassManager &manager,
                                       mlir::ModuleOp module,
-                                      const std::string &path,
-                                      ReproducerPolicy policy);
+                                      const std::string &path);
 
 } // namespace tessera
 

@@ -40,8 +40,10 @@ public:
     struct stat info;
     return fstat(file, &info) == 0 && info.st_nlink > 0;
   }
+  /// Leaves the descriptor to the caller.
+  int release() { return std::exchange(file, -1); }
   std::error_code close() {
-    int descriptor = std::exchange(file, -1);
+    int descriptor = release();
     if (descriptor < 0 || ::close(descriptor) == 0)
       return {};
     return std::error_code(errno, std::generic_category());

@@ -1,6 +1,7 @@
 //===- NewFile.cpp - a file that is written beside its path ---------------===//
 
 #include "lib/Target/NewFile.h"
+#include "lib/Target/PlantedFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -42,6 +43,8 @@ static std::error_code follow(SmallVectorImpl<char> &path) {
   for (int i = 0; i < mostLinks; ++i) {
     char target[PATH_MAX];
     std::string link(path.begin(), path.end());
+    if (isPlanted(link))
+      return plantedFile();
     ssize_t length = readlink(link.c_str(), target, sizeof target);
     if (length < 0)
       return {};
@@ -56,15 +59,21 @@ static std::error_code follow(SmallVectorImpl<char> &path) {
 }
 
 std::error_code findDestination(StringRef path, Destination &found) {
-  struct stat info;
+  struct stat info, last;
   found.path = path;
+  if (std::error_code error = follow(found.path))
+    return error;
   if (stat(path.str().c_str(), &info) != 0)
-    return follow(found.path);
+    return {};
   if (S_ISDIR(info.st_mode))
     return std::error_code(EISDIR, std::generic_category());
   found.isReplaced = S_ISREG(info.st_mode);
-  return found.isReplaced ? sys::fs::real_path(path, found.path)
-                          : std::error_code();
+  // A descriptor in /proc may be of a file without a name.
+  bool hasName = stat(found.path.c_str(), &last) == 0 &&
+                 last.st_dev == info.st_dev && last.st_ino == info.st_ino;
+  return !found.isReplaced || hasName
+             ? std::error_code()
+             : std::error_code(ENOENT, std::generic_category());
 }
 
 std::error_code openInto(StringRef path, HeldFile &file) {

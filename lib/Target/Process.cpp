@@ -1,6 +1,7 @@
 //===- Process.cpp - other programs, and the files between ----------------===//
 
 #include "lib/Target/Process.h"
+#include "tessera/Target/OwnFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
@@ -17,9 +18,10 @@ LogicalResult create(TemporaryFile &file, StringRef suffix,
 }
 
 LogicalResult writeFile(StringRef path, StringRef bytes, EmitError emitError) {
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
+  int descriptor = -1;
+  std::error_code error = openOwnFile(path, descriptor);
   if (!error) {
+    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
     stream << bytes;
     stream.close();
     error = stream.error();

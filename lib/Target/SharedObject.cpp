@@ -84,13 +84,10 @@ static std::unique_ptr<llvm::Module> splitHost(llvm::Module &module) {
 
 static LogicalResult writeIr(ModuleOp module, const llvm::Module &llvmModule,
                              StringRef path) {
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (error)
-    return module.emitError()
-           << "cannot write '" << path << "': " << error.message();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
   llvmModule.print(stream, nullptr);
-  return success();
+  return writeFile(path, text, [&] { return module.emitError(); });
 }
 
 static FailureOr<ObjectCode> emitObject(ModuleOp module,

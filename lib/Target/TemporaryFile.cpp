@@ -5,6 +5,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cstdlib>
+#include <dirent.h>
 #include <fcntl.h>
 #include <mutex>
 
@@ -19,12 +20,26 @@ static HeldFile openDirectory(const char *path) {
   return HeldFile(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
 }
 
+/// Removes a directory that is open, and the files in it. By its path alone, it
+/// might be another one by now.
+static void removeOpen(const HeldFile &directory, const char *path) {
+  int copy = fcntl(directory.descriptor(), F_DUPFD_CLOEXEC, 0);
+  DIR *entries = copy < 0 ? nullptr : fdopendir(copy);
+  if (!entries && copy >= 0)
+    close(copy);
+  while (const dirent *entry = entries ? readdir(entries) : nullptr)
+    unlinkat(directory.descriptor(), entry->d_name, 0);
+  if (entries)
+    closedir(entries);
+  rmdir(path);
+}
+
 /// Held as long as it exists.
 class ScratchDirectory {
 public:
   ~ScratchDirectory() {
     if (!path.empty())
-      (void)sys::fs::remove_directories(path);
+      removeOpen(held, path.c_str());
   }
   std::error_code create();
 
@@ -49,7 +64,7 @@ void ScratchDirectory::removeLeftovers(StringRef parent) {
     struct stat info;
     if (file.isOpen() && fstat(file.descriptor(), &info) == 0 &&
         info.st_uid == geteuid() && file.hold() == Hold::Ours)
-      (void)sys::fs::remove_directories(it->path());
+      removeOpen(file, it->path().c_str());
   }
 }
 

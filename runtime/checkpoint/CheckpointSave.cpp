@@ -21,7 +21,7 @@ namespace {
 class Scratch {
 public:
   explicit Scratch(std::string path) : path(std::move(path)) {
-    createDirectories(this->path);
+    createNewDirectory(this->path);
   }
   ~Scratch() { removeDirectory(path); }
 

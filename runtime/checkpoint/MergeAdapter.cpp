@@ -141,7 +141,7 @@ void mergeAdapter(const std::string &model, const std::string &adapter,
   if (isDirectory(made) || isFile(made))
     fail(TSR_INVALID_ARGUMENT, "'", made,
          "' exists, perhaps from a merge that was interrupted; remove it");
-  createDirectories(made);
+  createNewDirectory(made);
   try {
     merging.write(made);
     if (isDirectory(model))

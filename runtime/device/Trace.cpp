@@ -120,7 +120,7 @@ void writeTrace(const std::string &path, const Metadata &metadata,
   std::string text =
       "{\"displayTimeUnit\":\"ms\",\"otherData\":" + programOf(metadata) +
       ",\"traceEvents\":[" + events + "]}\n";
-  WrittenFile file(path);
+  WrittenFile file(WrittenFile::OfUser{path});
   file.write(text.data(), text.size());
   file.finish();
 }

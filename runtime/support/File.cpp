@@ -134,10 +134,15 @@ uint64_t InputFile::hash() const {
 }
 
 WrittenFile::WrittenFile(const std::string &path)
+    : WrittenFile(path, O_EXCL | O_NOFOLLOW) {}
+
+WrittenFile::WrittenFile(OfUser named) : WrittenFile(named.path, O_TRUNC) {}
+
+WrittenFile::WrittenFile(const std::string &path, int flags)
     : name(path), hasher(std::make_unique<Hasher>()) {
   XXH3_64bits_reset(&hasher->state);
   descriptor =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+      open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
   if (descriptor < 0) // also where its directory is gone
     fail(TSR_IO, "cannot create '", path, "': ", std::strerror(errno));
 }
@@ -208,6 +213,17 @@ void createDirectories(const std::string &path) {
     fail(TSR_IO, "cannot create directory '", path, "': ", code.message());
   if (isNew)
     syncDirectory(parent);
+}
+
+void createNewDirectory(const std::string &path) {
+  std::string parent = parentOf(path);
+  createDirectories(parent);
+  std::error_code code;
+  if (!fs::create_directory(path, code) && !code)
+    code = std::make_error_code(std::errc::file_exists);
+  if (code)
+    fail(TSR_IO, "cannot create directory '", path, "': ", code.message());
+  syncDirectory(parent);
 }
 
 namespace {

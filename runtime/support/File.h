@@ -42,10 +42,16 @@ private:
   uint64_t length = 0;
 };
 
-/// A new file that is written from start to end. TSR_IO.
+/// A file that is written from start to end. TSR_IO.
 class WrittenFile {
 public:
+  /// Makes a new file: neither a file nor a link may be there.
   explicit WrittenFile(const std::string &path);
+  /// Writes over the file, or into the device, that a user has named.
+  struct OfUser {
+    const std::string &path;
+  };
+  explicit WrittenFile(OfUser named);
   WrittenFile(const WrittenFile &) = delete;
   WrittenFile &operator=(const WrittenFile &) = delete;
   ~WrittenFile();
@@ -59,6 +65,8 @@ public:
 
 private:
   struct Hasher;
+  WrittenFile(const std::string &path, int flags);
+
   std::string name;
   int descriptor = -1;
   uint64_t written = 0;
@@ -69,6 +77,9 @@ bool isDirectory(const std::string &path);
 bool isFile(const std::string &path);
 /// Creates the missing parents, too; all are durable.
 void createDirectories(const std::string &path);
+/// Creates a directory where neither one nor a link is; the parents are made
+/// if they are missing.
+void createNewDirectory(const std::string &path);
 /// Removes a directory and the files in it; silent, for clean-up.
 void removeDirectory(const std::string &path) noexcept;
 /// Makes the names in a directory durable.

@@ -103,6 +103,12 @@ bool OwnedDirectory::tryToLock() {
       open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (descriptor < 0)
     fail(TSR_IO, "cannot create '", path, "': ", std::strerror(errno));
+  struct stat info;
+  if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_nlink > 1)
+    fail(TSR_IO, "cannot lock '", path,
+         "': it is no file of its own; remove it, or save to another "
+         "directory");
   FileLock lock = lockFile(descriptor, path);
   LockOwner self = LockOwner::self(), owner = LockOwner::parse(content());
   if (isInUse(owner, self, lock, reachesHosts(descriptor)))

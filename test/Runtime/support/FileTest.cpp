@@ -67,7 +67,8 @@ TEST(InputFile, HashIsThatOfAllBytes) {
   for (size_t size : {size_t(0), size_t(1), block - 1, block, block + 1,
                       2 * block, 2 * block + 7}) {
     std::string content = bytes(size);
-    WrittenFile written(directory / "file");
+    const std::string path = directory / "file";
+    WrittenFile written(WrittenFile::OfUser{path});
     written.write(content.data(), size / 3);
     written.write(content.data() + size / 3, size - size / 3);
     written.finish();
@@ -84,10 +85,44 @@ TEST(HashText, HasSixteenDigits) {
   EXPECT_EQ(hashText(0xFEDCBA9876543210), "fedcba9876543210");
 }
 
-TEST(WrittenFile, ReplacesWhatWasThere) {
+/// Others may foresee the names of our files, and leave something there.
+TEST(WrittenFile, IsNewAndFollowsNoLink) {
+  TemporaryDirectory directory;
+  const std::string victim = directory / "victim", path = directory / "file";
+  writeFile(victim, "precious");
+  for (const char *target : {"victim", "missing", "."}) {
+    ASSERT_EQ(symlink(target, path.c_str()), 0);
+    Status status = failureOf([&] { WrittenFile file(path); });
+    EXPECT_EQ(status.code, TSR_IO);
+    EXPECT_CONTAINS(status.message, "cannot create '");
+    ASSERT_EQ(unlink(path.c_str()), 0);
+  }
+  EXPECT_FALSE(isFile(directory / "missing"));
+  writeFile(path, "precious");
+  EXPECT_CONTAINS(failureOf([&] { WrittenFile file(path); }).message,
+                  "File exists");
+  EXPECT_EQ(readFile(path) + readFile(victim), "preciousprecious");
+}
+
+TEST(Directories, AreNewOrAnError) {
+  TemporaryDirectory directory;
+  createNewDirectory(directory / "a/b");
+  EXPECT_TRUE(isDirectory(directory / "a/b"));
+  ASSERT_EQ(symlink("a", (directory / "link").c_str()), 0);
+  ASSERT_EQ(symlink("none", (directory / "broken").c_str()), 0);
+  writeFile(directory / "file", "");
+  for (const char *name : {"a/b", "link", "broken", "file"})
+    EXPECT_CONTAINS(
+        failureOf([&] { createNewDirectory(directory / name); }).message,
+        "File exists");
+  EXPECT_FALSE(isDirectory(directory / "none"));
+}
+
+TEST(WrittenFile, ReplacesWhatAUserNames) {
   TemporaryDirectory directory;
   writeFile(directory / "file", "something longer");
-  WrittenFile file(directory / "file");
+  const std::string path = directory / "file";
+  WrittenFile file(WrittenFile::OfUser{path});
   file.write("new", 3);
   file.finish();
   EXPECT_EQ(readFile(directory / "file"), "new");

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +125,13 @@ TEST(OwnedDirectory, LinksInPlaceOfTheLockAreNotFollowed) {
   writeFile(directory / "victim", "precious");
   fs::create_symlink(directory / "victim", directory / ".lock");
   EXPECT_CONTAINS(refusal(directory.path), "cannot create");
+  EXPECT_EQ(readFile(directory / "victim"), "precious");
+  fs::remove(directory / ".lock");
+  fs::create_hard_link(directory / "victim", directory / ".lock");
+  EXPECT_CONTAINS(refusal(directory.path), "it is no file of its own");
+  fs::remove(directory / ".lock");
+  ASSERT_EQ(mkfifo((directory / ".lock").c_str(), 0600), 0);
+  EXPECT_CONTAINS(refusal(directory.path), "it is no file of its own");
   EXPECT_EQ(readFile(directory / "victim"), "precious");
 }
 

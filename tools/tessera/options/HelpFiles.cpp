@@ -2,7 +2,7 @@
 
 #include "tools/tessera/options/HelpFiles.h"
 #include <filesystem>
-#include <fstream>
+#include <cstdio>
 
 using namespace tessera;
 namespace fs = std::filesystem;
@@ -10,13 +10,14 @@ namespace fs = std::filesystem;
 static std::string writeFile(const fs::path &path, const std::string &text) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  return file ? ""
-              : "cannot write '" + path.string() +
-                    "'; name another "
-                    "directory";
+  fs::remove(path, error); // a link is replaced, not followed
+  std::FILE *file = std::fopen(path.c_str(), "wx");
+  bool isWritten = file && std::fputs(text.c_str(), file) >= 0;
+  if (file)
+    isWritten = std::fclose(file) == 0 && isWritten;
+  return isWritten
+             ? ""
+             : "cannot write '" + path.string() + "'; name another directory";
 }
 
 std::string tessera::writeHelpFiles(const std::string &directory,

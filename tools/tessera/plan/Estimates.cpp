@@ -61,7 +61,7 @@ static llvm::json::Value withLayers(const llvm::json::Value &config,
 }
 
 bool SampledModel::make(const std::string &model) {
-  llvm::SmallString<128> file(model), folder;
+  llvm::SmallString<128> file(model);
   if (llvm::sys::fs::is_directory(model))
     llvm::sys::path::append(file, "config.json");
   auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
@@ -74,10 +74,9 @@ bool SampledModel::make(const std::string &model) {
                        "' is not JSON: " + llvm::toString(config.takeError()));
   if (!config->getAsObject())
     return !printError("'" + file.str().str() + "' is no config.json");
-  if (auto error = llvm::sys::fs::createUniqueDirectory("tessera-plan", folder))
-    return !printError("cannot make a temporary directory: " + error.message());
-  directory = folder.str().str();
   for (int64_t layers : {1, 2}) {
+    if (std::error_code error = copies[layers - 1].create("json"))
+      return !printError("cannot make a temporary file: " + error.message());
     std::string copy = llvm::formatv("{0}", withLayers(*config, layers));
     if (auto error = writeOutput(path(layers), {copy}))
       return !printError("cannot write '" + path(layers) +
@@ -87,12 +86,7 @@ bool SampledModel::make(const std::string &model) {
 }
 
 std::string SampledModel::path(int64_t layers) const {
-  return directory + "/" + std::to_string(layers) + ".json";
-}
-
-SampledModel::~SampledModel() {
-  if (!directory.empty())
-    llvm::sys::fs::remove_directories(directory);
+  return copies[layers - 1].path.str().str();
 }
 
 //===----------------------------------------------------------------------===//

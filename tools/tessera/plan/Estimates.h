@@ -8,6 +8,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_PLAN_ESTIMATES_H
 #define TESSERA_TOOLS_TESSERA_PLAN_ESTIMATES_H
 
+#include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/plan/Evaluation.h"
 #include <map>
 #include <optional>
@@ -38,17 +39,16 @@ struct Sample {
 std::string sampleKey(const PlanOptions &plan,
                       const simulate::Cluster &cluster);
 
-/// Copies of a config.json with one and with two layers, in a temporary
-/// directory that goes with this.
+/// Copies of a config.json with one and with two layers, in temporary files
+/// that go with this.
 class SampledModel {
 public:
-  ~SampledModel();
   /// Prints errors and returns false.
   bool make(const std::string &path);
   std::string path(int64_t layers) const;
 
 private:
-  std::string directory;
+  TemporaryFile copies[2];
 };
 
 Sample takeSample(const SampledModel &model, const PlanOptions &plan,

@@ -90,7 +90,8 @@ bool EventFile::open(const std::string &directory) {
       std::chrono::system_clock::now().time_since_epoch());
   path = directory + "/events.out.tfevents." + std::to_string(now.count()) +
          "." + host + "." + std::to_string(getpid());
-  file.reset(std::fopen(path.c_str(), "w"));
+  // "x": nobody's file or link is at a name that can be foreseen.
+  file.reset(std::fopen(path.c_str(), "wx"));
   if (!file)
     return !printError("cannot write '" + path + "': " + std::strerror(errno));
   // file_version = 3.

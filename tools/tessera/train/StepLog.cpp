@@ -1,6 +1,7 @@
 //===- StepLog.cpp - a line of JSON per step ------------------------------===//
 
 #include "tools/tessera/train/StepLog.h"
+#include "tessera/Target/OwnFile.h"
 #include "tools/tessera/report/PrintError.h"
 #include <cerrno>
 #include <charconv>
@@ -22,6 +23,8 @@ bool StepLog::open(const LogPaths &paths, LogMode mode) {
     return false;
   if (path.empty())
     return true;
+  if (std::error_code error = refusePlanted(path))
+    return !printError("cannot write '" + path + "': " + error.message());
   file.reset(std::fopen(path.c_str(), mode == LogMode::Append ? "a" : "w"));
   if (!file)
     return !printError("cannot write '" + path + "': " + std::strerror(errno));

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/train/Training.h"
 #include "tessera/Options/Counted.h"
+#include "tessera/Target/OwnFile.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
@@ -178,15 +179,22 @@ void Training::fetchBatch() {
   stopping.fail();
 }
 
+/// Prints errors.
+bool Training::startTrace() {
+  if (std::error_code error = refusePlanted(options.trace))
+    return !printError("cannot write '" + options.trace +
+                       "': " + error.message());
+  return tsr_session_trace(session.get(), options.trace.c_str()) == TSR_OK ||
+         !printError(tsr_last_error());
+}
+
 bool Training::step(Progress &progress) {
   int64_t number = tsr_session_next_step(session.get());
   tsr_step_result result = {};
   bool isTraced =
       !options.trace.empty() && isFirst() &&
       number == std::min(firstStep + kStepsBeforeTrace, lastStep - 1);
-  if (isTraced &&
-      tsr_session_trace(session.get(), options.trace.c_str()) != TSR_OK) {
-    printError(tsr_last_error());
+  if (isTraced && !startTrace()) {
     stopping.fail(); // the others take the step, and so does this process
   }
   if (tsr_session_step(session.get(), batch.data(), batch.size(), &result) !=

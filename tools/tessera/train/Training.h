@@ -58,6 +58,7 @@ private:
   int64_t countSteps() const; ///< The whole run has so many.
   /// A step, and what is due after it.
   bool round(Progress &progress);
+  bool startTrace();
   bool step(Progress &progress);
   bool logStep(Progress &progress, const tsr_step_result &result);
   void noteNoLabels(Progress &progress, const tsr_step_result &result);
