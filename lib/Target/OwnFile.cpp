@@ -1,4 +1,4 @@
-//===- OwnFile.cpp - files where others may write, too ---------------------===//
+//===- OwnFile.cpp - files where others may write, too --------------------===//
 
 #include "tessera/Target/OwnFile.h"
 #include "lib/Target/NewFile.h"

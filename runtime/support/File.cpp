@@ -141,8 +141,7 @@ WrittenFile::WrittenFile(OfUser named) : WrittenFile(named.path, O_TRUNC) {}
 WrittenFile::WrittenFile(const std::string &path, int flags)
     : name(path), hasher(std::make_unique<Hasher>()) {
   XXH3_64bits_reset(&hasher->state);
-  descriptor =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
+  descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
   if (descriptor < 0) // also where its directory is gone
     fail(TSR_IO, "cannot create '", path, "': ", std::strerror(errno));
 }

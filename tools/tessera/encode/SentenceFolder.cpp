@@ -148,8 +148,8 @@ bool Reader::readModule(const json::Object &module) {
   llvm::StringRef type = module.getString("type").value_or("");
   type = type.substr(type.rfind('.') + 1);
   if (leaves(path))
-    return refuse("modules.json", "names '" + path +
-                                      "', which is no folder inside its own");
+    return refuse("modules.json",
+                  "names '" + path + "', which is no folder inside its own");
   const std::string inside = path.empty() ? "" : path + "/";
   if (type == "Transformer")
     return readLength(inside + "sentence_bert_config.json");

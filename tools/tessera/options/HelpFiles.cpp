@@ -1,8 +1,8 @@
 //===- HelpFiles.cpp - writes manual pages and completions ----------------===//
 
 #include "tools/tessera/options/HelpFiles.h"
-#include <filesystem>
 #include <cstdio>
+#include <filesystem>
 
 using namespace tessera;
 namespace fs = std::filesystem;
