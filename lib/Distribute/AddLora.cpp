@@ -398,7 +398,7 @@ llvm::json::Value taskOf(ModuleOp module) {
 /// The name that the model's config.json gives it; null if it gives none.
 llvm::json::Value baseNameOf(DictionaryAttr files) {
   auto text = files ? files.getAs<StringAttr>(nn::kConfigFile) : StringAttr();
-  auto config = parseJson(text ? text.getValue() : "{}");
+  auto config = parseJson(text ? text.getValue() : "{}", json_kinds::config);
   if (!config) {
     llvm::consumeError(config.takeError());
     return nullptr;

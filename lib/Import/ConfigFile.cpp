@@ -2,16 +2,13 @@
 
 #include "lib/Import/ConfigFile.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <charconv>
 #include <iterator>
 
 using namespace mlir;
 using namespace tessera;
-
-/// Those of transformers have some kilobytes.
-static constexpr uint64_t kMaximalBytes = 16 << 20;
 
 Location ConfigFile::locate(Position position) const {
   return FileLineColLoc::get(context, path, position.line, position.column);
@@ -77,8 +74,8 @@ void ConfigFile::scan(StringRef text) {
   }
 }
 
-LogicalResult ConfigFile::parse(StringRef text) {
-  llvm::Expected<llvm::json::Value> value = parseJson(text);
+LogicalResult ConfigFile::parse(StringRef text, const JsonLimits &limits) {
+  llvm::Expected<llvm::json::Value> value = parseJson(text, limits);
   if (!value) {
     llvm::handleAllErrors(value.takeError(), [&](const JsonError &error) {
       emitError(locate({error.line, error.column}))
@@ -94,19 +91,16 @@ LogicalResult ConfigFile::parse(StringRef text) {
   return success();
 }
 
-FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path,
+                                       const JsonLimits &limits) {
+  auto buffer = readText(path, limits);
   ConfigFile file(context, path);
   if (!buffer)
     return emitError(UnknownLoc::get(context))
-           << "cannot read '" << path << "': " << buffer.getError().message();
+           << llvm::toString(buffer.takeError());
   StringRef text = (*buffer)->getBuffer();
-  if (text.size() > kMaximalBytes)
-    return emitError(file.locate({}))
-           << "has " << text.size() << " bytes; a config has at most "
-           << kMaximalBytes;
   file.scan(text);
-  if (failed(file.parse(text)))
+  if (failed(file.parse(text, limits)))
     return failure();
   file.content = text.str();
   return file;

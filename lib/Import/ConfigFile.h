@@ -9,6 +9,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
+#include "tessera/Json/ParseJson.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 #include <map>
@@ -22,8 +23,10 @@ template <typename T> struct Bounds { T least, most; };
 
 class ConfigFile {
 public:
-  static mlir::FailureOr<ConfigFile> read(mlir::MLIRContext *context,
-                                          llvm::StringRef path);
+  /// Reads a config, or another file beside it with limits of its own.
+  static mlir::FailureOr<ConfigFile>
+  read(mlir::MLIRContext *context, llvm::StringRef path,
+       const JsonLimits &limits = json_kinds::config);
 
   mlir::Location at(llvm::StringRef key) const;
   mlir::InFlightDiagnostic error(llvm::StringRef key) const;
@@ -76,7 +79,7 @@ private:
   ConfigFile(mlir::MLIRContext *context, llvm::StringRef path)
       : context(context), path(path.str()) {}
   mlir::Location locate(Position position) const;
-  mlir::LogicalResult parse(llvm::StringRef text);
+  mlir::LogicalResult parse(llvm::StringRef text, const JsonLimits &limits);
   void scan(llvm::StringRef text);
   mlir::LogicalResult wrongType(llvm::StringRef key,
                                 llvm::StringRef wanted) const;

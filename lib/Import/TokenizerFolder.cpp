@@ -1,9 +1,9 @@
 //===- TokenizerFolder.cpp - the tokenizer beside a config ----------------===//
 
 #include "lib/Import/TokenizerFolder.h"
+#include "tessera/Json/ReadText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -66,8 +66,8 @@ void TokenizerFolder::collect(const json::Value &token,
 LogicalResult TokenizerFolder::readNames(StringRef file) {
   if (!has(file))
     return success();
-  FailureOr<ConfigFile> content =
-      ConfigFile::read(config.getContext(), pathOf(file));
+  FailureOr<ConfigFile> content = ConfigFile::read(
+      config.getContext(), pathOf(file), json_kinds::tokenizer_config);
   if (failed(content))
     return failure();
   const json::Object &object = content->object();
@@ -101,8 +101,8 @@ void TokenizerFolder::number(StringRef text, std::optional<int64_t> id) {
 /// A vocabulary is an object of numbers by token, or a list in order of numbers
 /// of tokens with their scores.
 LogicalResult TokenizerFolder::readTokenizer() {
-  FailureOr<ConfigFile> file =
-      ConfigFile::read(config.getContext(), pathOf("tokenizer.json"));
+  FailureOr<ConfigFile> file = ConfigFile::read(
+      config.getContext(), pathOf("tokenizer.json"), json_kinds::tokenizer);
   if (failed(file))
     return failure();
   if (const json::Array *tokens = file->object().getArray("added_tokens"))
@@ -125,11 +125,10 @@ LogicalResult TokenizerFolder::readTokenizer() {
 
 /// A line is a token, and its number the token's.
 LogicalResult TokenizerFolder::readVocabulary() {
-  auto buffer = llvm::MemoryBuffer::getFile(pathOf("vocab.txt"));
+  auto buffer = readText(pathOf("vocab.txt"), json_kinds::tokenizer);
   if (!buffer)
     return emitError(UnknownLoc::get(config.getContext()))
-           << "cannot read '" << pathOf("vocab.txt")
-           << "': " << buffer.getError().message();
+           << llvm::toString(buffer.takeError());
   StringRef rest = (*buffer)->getBuffer();
   for (int64_t line = 0; !rest.empty(); ++line) {
     auto [text, after] = rest.split('\n');

@@ -2,12 +2,12 @@
 
 #include "tessera/Plan/PlanFile.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "tessera/Options/PlanFlags.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 #include <optional>
@@ -20,14 +20,8 @@ using tessera::plan::PlanFile;
 
 static constexpr const char *kVersionKey = "tessera_plan";
 
-/// Reads a file; "" or what is wrong.
-static std::string readText(const std::string &path, std::string &text) {
-  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return "cannot read '" + path + "': " + buffer.getError().message();
-  text = (*buffer)->getBuffer().str();
-  return "";
-}
+/// Programs are hashed only.
+static constexpr uint64_t kMostBytesOfProgram = uint64_t(4) << 30;
 
 static std::string digestOf(StringRef text) {
   std::array<uint8_t, 32> digest = SHA256::hash(arrayRefFromStringRef(text));
@@ -39,15 +33,18 @@ std::string plan::identify(const std::string &path, ModelIdentity &model) {
   SmallString<128> file(path);
   if (sys::fs::is_directory(path))
     sys::path::append(file, "config.json");
-  std::string text;
-  if (std::string why = readText(file.str().str(), text); !why.empty())
-    return why;
   StringRef extension = sys::path::extension(path);
-  if (extension == ".mlir" || extension == ".mlirbc") {
-    model = {"program", digestOf(text)};
+  bool isProgram = extension == ".mlir" || extension == ".mlirbc";
+  auto text = isProgram ? readText(file, kMostBytesOfProgram, "a program")
+                        : readText(file, json_kinds::config);
+  if (!text)
+    return toString(text.takeError());
+  if (isProgram) {
+    model = {"program", digestOf((*text)->getBuffer())};
     return "";
   }
-  Expected<json::Value> config = parseJson(text);
+  Expected<json::Value> config =
+      parseJson((*text)->getBuffer(), json_kinds::config);
   if (!config)
     return "'" + file.str().str() + "': " + toString(config.takeError());
   const json::Object *keys = config->getAsObject();
@@ -241,10 +238,11 @@ static std::string readRoot(const json::Value &value, PlanFile &plan) {
 }
 
 std::string plan::readPlan(const std::string &path, PlanFile &plan) {
-  std::string text;
-  if (std::string why = readText(path, text); !why.empty())
-    return why;
-  Expected<json::Value> value = parseJson(text);
+  auto text = readText(path, json_kinds::plan);
+  if (!text)
+    return toString(text.takeError());
+  Expected<json::Value> value =
+      parseJson((*text)->getBuffer(), json_kinds::plan);
   if (!value)
     return "'" + path + "': " + toString(value.takeError());
   std::string why = readRoot(*value, plan);

@@ -3,22 +3,12 @@
 // right kind of value: a mistyped constant must not be a silent default.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Json/ParseToml.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Simulate/Cluster.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
-
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-// Without NDEBUG's promises to the compiler: toml++ 3.3 breaks one itself, in
-// parse_key() after "[{", and has a proper error right behind it.
-#pragma push_macro("NDEBUG")
-#undef NDEBUG
-#define TOML_ASSERT(condition) static_cast<void>(0)
-#include <toml++/toml.h>
-#pragma pop_macro("NDEBUG")
 
 #include <cmath>
 #include <set>
@@ -453,50 +443,12 @@ static Cluster readTables(const toml::table &file, Problem &problem) {
   return cluster;
 }
 
-/// The text without what toml++ 3.3 has undefined behavior for, letters beyond
-/// ASCII: they may stand in comments. Returns the line of another one, or 0.
-static int64_t makeAscii(std::string &text) {
-  int64_t line = 1;
-  char quote = 0;
-  bool isComment = false;
-  for (char &c : text) {
-    if (c == '\n') {
-      ++line;
-      quote = 0;
-      isComment = false;
-    } else if (isComment) {
-      c = llvm::isASCII(c) ? c : '?';
-    } else if (!llvm::isASCII(c)) {
-      return line;
-    } else if (c == quote) {
-      quote = 0;
-    } else if (!quote && (c == '"' || c == '\'')) {
-      quote = c;
-    } else if (!quote && c == '#') {
-      isComment = true;
-    }
-  }
-  return 0;
-}
-
 Expected<Cluster> tessera::simulate::readCluster(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return llvm::createStringError("cannot read '" + path +
-                                   "': " + buffer.getError().message());
-  std::string text = (*buffer)->getBuffer().str();
-  if (int64_t line = makeAscii(text))
-    return llvm::createStringError(
-        path + ":" + std::to_string(line) +
-        ": a character that is not of ASCII; only comments may have those");
-  toml::parse_result file = toml::parse(text, path);
-  Problem problem{path, ""};
-  Cluster cluster;
+  Expected<toml::table> file = readToml(path);
   if (!file)
-    problem.note(file.error().source(),
-                 std::string(file.error().description()));
-  else
-    cluster = readTables(file.table(), problem);
+    return file.takeError();
+  Problem problem{path, ""};
+  Cluster cluster = readTables(*file, problem);
   if (!problem.text.empty())
     return llvm::createStringError(problem.text);
   return cluster;

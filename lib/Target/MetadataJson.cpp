@@ -350,7 +350,7 @@ json::Object valuesOf(DictionaryAttr keys) {
   for (NamedAttribute key : keys) {
     auto text = dyn_cast<StringAttr>(key.getValue());
     llvm::Expected<json::Value> value =
-        parseJson(text ? text.getValue() : "null");
+        parseJson(text ? text.getValue() : "null", json_kinds::config);
     if (value)
       values[key.getName().getValue()] = std::move(*value);
     else
@@ -377,7 +377,8 @@ LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
       module->getAttrOfType<StringAttr>(rt::RTDialect::kPipelineAttr);
   if (!pipeline)
     return success();
-  llvm::Expected<json::Value> parsed = parseJson(pipeline.getValue());
+  llvm::Expected<json::Value> parsed =
+      parseJson(pipeline.getValue(), json_kinds::metadata);
   if (!parsed || !parsed->getAsObject()) {
     llvm::consumeError(parsed.takeError());
     return module.emitError() << "has a '" << rt::RTDialect::kPipelineAttr
@@ -404,7 +405,8 @@ FailureOr<json::Object> arenaJson(func::FuncOp program) {
     return failure();
   json::Object arena{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
   if (auto text = owner->getAttrOfType<StringAttr>(rt::kArenaOverStepAttr)) {
-    llvm::Expected<json::Value> overStep = parseJson(text.getValue());
+    llvm::Expected<json::Value> overStep =
+        parseJson(text.getValue(), json_kinds::metadata);
     if (!overStep) {
       llvm::consumeError(overStep.takeError());
       return program.emitError()

@@ -4,6 +4,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/session/Scoring.h"
 #include "runtime/support/CpuPath.h"
+#include "runtime/support/JsonLimits.h"
 #include "runtime/support/UserSecret.h"
 
 using namespace tessera;
@@ -353,8 +354,7 @@ tsr_status tsr_session_set_record(tsr_session *session, const char *name,
     requirePointer(name, "name");
     requirePointer(json, "json");
     const std::string text = json;
-    parseJson(concat("the record '", name, "'"), text.data(),
-              text.data() + text.size());
+    parseJson(concat("the record '", name, "'"), text, json_kinds::record);
     session->content.setRecord(name, text);
   });
 }

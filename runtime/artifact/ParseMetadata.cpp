@@ -642,13 +642,12 @@ void checkEncoding(const JsonView &view, const Metadata &metadata) {
 }
 
 void parseConfigFiles(const JsonView &view, Metadata &metadata) {
-  constexpr JsonLimits limits = {16 << 20, 64, 4'000'000};
   for (const char *name : configFileNames) {
     if (!view.has(name))
       continue;
     const std::string &text = view.at(name).text();
-    JsonTree parsed = parseJson(concat("'", name, "' of an artifact"),
-                                text.data(), text.data() + text.size(), limits);
+    JsonTree parsed = parseJson(concat("'", name, "' of an artifact"), text,
+                                json_kinds::config);
     if (!parsed.root.is_object())
       view.at(name).refuse("must be the text of an object");
     metadata.configFiles[name] = text;
@@ -667,9 +666,8 @@ std::map<std::string, std::string> parseKeys(const JsonView &view) {
 }
 
 Metadata parseMetadata(const std::string &source, const std::string &text) {
-  constexpr JsonLimits limits = {TSR_LIMIT_METADATA_BYTES, 32, 50'000'000};
-  JsonTree parsed =
-      parseJson(source, text.data(), text.data() + text.size(), limits);
+  static_assert(json_kinds::metadata.bytes == TSR_LIMIT_METADATA_BYTES);
+  JsonTree parsed = parseJson(source, text, json_kinds::metadata);
   JsonView root(parsed.root, source);
   root.at("format").integer(1, 1);
   Metadata metadata;

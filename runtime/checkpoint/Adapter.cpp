@@ -39,9 +39,7 @@ static bool isUnused(const nlohmann::json &value) {
 
 AdapterConfig readAdapterConfig(const std::string &source,
                                 const std::string &text) {
-  constexpr JsonLimits limits = {1 << 20, 16, 100'000};
-  JsonTree parsed =
-      parseJson(source, text.data(), text.data() + text.size(), limits);
+  JsonTree parsed = parseJson(source, text, json_kinds::adapter);
   JsonView root(parsed.root, source);
   if (const std::string &kind = root.at("peft_type").text(); kind != "LORA")
     fail(TSR_UNSUPPORTED, source, " is of an adapter of type ", kind,
@@ -66,12 +64,8 @@ static AdapterConfig readConfigOf(const std::string &directory) {
     fail(TSR_NOT_FOUND, "'", directory, "' is no directory; an adapter is one ",
          "with ", adapterConfigFile, " and ", adapterFile);
   std::string path = concat(directory, "/", adapterConfigFile);
-  constexpr uint64_t most = 1 << 20;
-  InputFile file(path);
-  if (file.size() > most)
-    fail(TSR_CORRUPT, "'", path, "' has ", file.size(),
-         " bytes, the config of an adapter at most ", most);
-  return readAdapterConfig(concat("'", path, "'"), file.readAll());
+  return readAdapterConfig(concat("'", path, "'"),
+                           readJsonText(InputFile(path), json_kinds::adapter));
 }
 
 static std::string adapterFileIn(const std::string &directory) {

@@ -61,8 +61,8 @@ static void writeKeys(const std::map<std::string, std::string> &keys,
     return;
   json &entry = root[name] = JsonTree::Type::object;
   for (const auto &[key, text] : keys) {
-    JsonTree value = parseJson(concat("'", key, "' of the model"), text.data(),
-                               text.data() + text.size());
+    JsonTree value =
+        parseJson(concat("'", key, "' of the model"), text, json_kinds::record);
     entry[key] = std::move(value.root);
   }
 }
@@ -160,15 +160,9 @@ static std::vector<Manifest::File> readFiles(const JsonView &files) {
 }
 
 Manifest readManifest(const InputFile &file) {
-  // Ours has about 500 bytes, and 120 more for each shard.
-  constexpr JsonLimits limits = {16 << 20, 8, 1'000'000, RepeatedKey::Refused};
   std::string source = concat("'", file.path(), "'");
-  if (file.size() > limits.bytes)
-    fail(TSR_CORRUPT, source, " has ", file.size(), " bytes, a manifest has ",
-         "at most ", limits.bytes, "; load an older checkpoint");
-  std::string text = file.readAll();
-  JsonTree parsed =
-      parseJson(source, text.data(), text.data() + text.size(), limits);
+  std::string text = readJsonText(file, json_kinds::manifest);
+  JsonTree parsed = parseJson(source, text, json_kinds::manifest);
   JsonView root(parsed.root, source);
   root.at("format").integer(1, 1);
   std::string said = root.at("hash").text();

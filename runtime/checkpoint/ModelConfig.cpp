@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/File.h"
+#include "runtime/support/JsonLimits.h"
 
 #include <algorithm>
 
@@ -23,8 +24,8 @@ static std::string torchType(const Metadata &metadata) {
 /// `transformers` would load them in the type that config.json says.
 static std::string ofSavedType(const std::string &text, const char *name,
                                const Metadata &metadata) {
-  JsonTree parsed = parseJson(concat("'", name, "' of the artifact"),
-                              text.data(), text.data() + text.size());
+  JsonTree parsed = parseJson(concat("'", name, "' of the artifact"), text,
+                              json_kinds::config);
   std::string type = torchType(metadata);
   bool changes = false;
   for (const char *key : {"dtype", "torch_dtype"}) {
@@ -72,13 +73,23 @@ static bool isModule(const std::string &name) {
   return name.size() > 2 && name[0] >= '0' && name[0] <= '9' && name[1] == '_';
 }
 
+/// Every file beside weights is small; a tokenizer.json is the largest.
+static std::string readCarried(const std::string &path) {
+  constexpr uint64_t most = json_kinds::tokenizer.bytes;
+  const InputFile file(path);
+  if (file.size() > most)
+    fail(TSR_CORRUPT, "'", path, "' has ", file.size(),
+         " bytes; a file beside weights has at most ", most);
+  return file.readAll();
+}
+
 /// A module may have no file at all; its directory is there all the same.
 static void readModule(const std::string &folder, const std::string &module,
                        std::vector<CarriedFile> &files) {
   const std::string config = concat(module, "/config.json");
   const std::string path = concat(folder, "/", config);
   if (isFile(path))
-    files.push_back({config, InputFile(path).readAll()});
+    files.push_back({config, readCarried(path)});
   else
     files.push_back({concat(module, "/"), ""});
 }
@@ -88,7 +99,7 @@ std::vector<CarriedFile> readModelFiles(const std::string &folder) {
   for (const char *name : besideWeights) {
     const std::string path = concat(folder, "/", name);
     if (isFile(path))
-      files.push_back({name, InputFile(path).readAll()});
+      files.push_back({name, readCarried(path)});
   }
   if (!isFile(concat(folder, "/modules.json")))
     return files;

@@ -11,8 +11,7 @@ namespace tessera {
 
 // The reference implementation has the same limit of bytes: a longer header is
 // an attack or a mistake. A tensor has three keys and some ten numbers.
-static constexpr JsonLimits limits = {100'000'000, 4, 20'000'000,
-                                      RepeatedKey::Refused};
+static constexpr const JsonLimits &limits = json_kinds::tensors;
 
 static constexpr struct {
   const char *name;
@@ -183,8 +182,7 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : input(path) {
   if (size_t zero = header.find('\0'); zero != header.npos)
     fail(TSR_CORRUPT, source, " has a zero byte at ", zero, " of ",
          header.size(), "; it is filled up with spaces alone");
-  JsonTree parsed =
-      parseJson(source, header.data(), header.data() + header.size(), limits);
+  JsonTree parsed = parseJson(source, header, limits);
   JsonView root(parsed.root, source);
   uint64_t begin = sizeof(uint64_t) + header.size();
   for (const auto &[name, value] : parsed.root.items()) {

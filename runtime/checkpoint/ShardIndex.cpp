@@ -31,15 +31,9 @@ static void checkShardName(const JsonView &view, const std::string &name) {
 }
 
 std::map<std::string, std::string> readShardIndex(const InputFile &file) {
-  // Those of the largest models have a few megabytes.
-  constexpr JsonLimits limits = {64 << 20, 8, 4'000'000, RepeatedKey::Refused};
   std::string source = concat("'", file.path(), "'");
-  if (file.size() > limits.bytes)
-    fail(TSR_CORRUPT, source, " has ", file.size(), " bytes, an index at most ",
-         limits.bytes, "; it is no index of safetensors files");
-  std::string text = file.readAll();
-  JsonTree parsed =
-      parseJson(source, text.data(), text.data() + text.size(), limits);
+  std::string text = readJsonText(file, json_kinds::shard_index);
+  JsonTree parsed = parseJson(source, text, json_kinds::shard_index);
   JsonView map = JsonView(parsed.root, source).at("weight_map");
   if (!map.raw().is_object() || map.raw().empty())
     map.refuse("must be an object of tensors and the files that hold them");

@@ -31,7 +31,8 @@ static std::optional<ModelFile> fileIn(const std::string &folder,
   const std::string path = folder + "/" + name;
   if (folder.empty() || !isFile(path))
     return std::nullopt;
-  return ModelFile{"'" + path + "'", InputFile(path).readAll()};
+  return ModelFile{"'" + path + "'",
+                   readJsonText(InputFile(path), json_kinds::config)};
 }
 
 static std::optional<ModelFile> fileOf(const Metadata &metadata,
@@ -43,9 +44,7 @@ static std::optional<ModelFile> fileOf(const Metadata &metadata,
 }
 
 static JsonTree parse(const ModelFile &file) {
-  constexpr JsonLimits limits = {16 << 20, 64, 4'000'000};
-  return parseJson(file.source, file.text.data(),
-                   file.text.data() + file.text.size(), limits);
+  return parseJson(file.source, file.text, json_kinds::config);
 }
 
 /// Reads a token or a list of them; those that the vocabulary lacks are left

@@ -34,9 +34,9 @@ static std::string writeFiles(const std::vector<FileContent> &files) {
 
 static std::vector<FileContent> readFiles(int64_t rank,
                                           const std::string &text) {
+  constexpr JsonLimits limits = {64 << 20, 2, 4'000'000, "a list of files"};
   std::string source = concat("what rank ", rank, " reads");
-  JsonTree tree = parseJson(source, text.data(), text.data() + text.size(),
-                            {SIZE_MAX, 2, SIZE_MAX});
+  JsonTree tree = parseJson(source, text, limits);
   std::vector<FileContent> files;
   for (const JsonView &item : JsonView(tree.root, source).items()) {
     std::vector<JsonView> pair = item.items();
@@ -106,8 +106,8 @@ void Session::checkSameTokens(const Data &data) const {
 
 /// Returns the target that an artifact was compiled for, by its metadata.
 static std::string targetOf(const Artifact &artifact) {
-  JsonTree metadata = parseJson(artifact.path, artifact.text.data(),
-                                artifact.text.data() + artifact.text.size());
+  JsonTree metadata =
+      parseJson(artifact.path, artifact.text, json_kinds::metadata);
   return writeJson(metadata.root["target"]);
 }
 

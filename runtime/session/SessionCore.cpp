@@ -7,6 +7,7 @@
 #include "runtime/device/DevicePlugin.h"
 #include "runtime/support/File.h"
 #include "runtime/support/HostFeatures.h"
+#include "runtime/support/JsonLimits.h"
 
 namespace tessera {
 
@@ -112,8 +113,7 @@ static Agreement agreementOf(const Artifact &artifact,
                              const SessionOptions &options) {
   // The plan is compared without the target of its code, which has an entry of
   // its own.
-  JsonTree plan = parseJson(artifact.path, artifact.text.data(),
-                            artifact.text.data() + artifact.text.size());
+  JsonTree plan = parseJson(artifact.path, artifact.text, json_kinds::metadata);
   dismantle(plan.root["target"]);
   plan.root.erase("target");
   std::string text = plan.root.dump();

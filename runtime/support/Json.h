@@ -13,8 +13,9 @@
 
 namespace tessera {
 
-/// Empties a value from the inside. The library's destructor of an array or
-/// object that is not empty takes memory, and ends the process if there is none
+/// Empties a value from the inside, which JsonLimits keep from nesting deep.
+/// The library's destructor of an array or object that is not empty takes
+/// memory, and ends the process if there is none
 /// (`json_value::destroy`).
 void dismantle(nlohmann::json &value) noexcept;
 
@@ -31,11 +32,6 @@ struct JsonTree {
 
   nlohmann::json root;
 };
-
-/// Parses `text`, which must be known not to nest deep; `source` names it in
-/// errors.
-JsonTree parseJson(const std::string &source, const char *begin,
-                   const char *end);
 
 class JsonView {
 public:

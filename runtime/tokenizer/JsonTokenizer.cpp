@@ -227,12 +227,9 @@ int JsonTokenizer::byteOf(int32_t id) const {
 } // namespace
 
 /// What the largest published files have, several times over.
-static constexpr JsonLimits fileLimits = {size_t(1) << 28, 32, size_t(1) << 25};
-
 std::unique_ptr<Tokenizer> readTokenizer(const std::string &source,
                                          std::string_view content) {
-  JsonTree tree = parseJson(source, content.data(),
-                            content.data() + content.size(), fileLimits);
+  JsonTree tree = parseJson(source, content, json_kinds::tokenizer);
   return std::make_unique<JsonTokenizer>(JsonView(tree.root, source));
 }
 

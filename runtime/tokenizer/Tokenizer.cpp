@@ -54,10 +54,9 @@ static std::string endTokenOf(const JsonView &file) {
 }
 
 static JsonTree parseFile(const std::string &path) {
-  constexpr JsonLimits limits = {size_t(1) << 26, 32, size_t(1) << 22};
-  std::string content = InputFile(path).readAll();
-  return parseJson("'" + path + "'", content.data(),
-                   content.data() + content.size(), limits);
+  constexpr const JsonLimits &limits = json_kinds::tokenizer_config;
+  return parseJson("'" + path + "'", readJsonText(InputFile(path), limits),
+                   limits);
 }
 
 /// Returns an empty config if there is no such file.

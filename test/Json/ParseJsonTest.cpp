@@ -1,6 +1,7 @@
 // These tests check the values and the errors of parseJson. The right values of
 // escapes and duplicate keys are those of Python's json.
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>
 
@@ -8,15 +9,16 @@ using namespace tessera;
 using llvm::json::Value;
 
 static Value parsed(llvm::StringRef text) {
-  llvm::Expected<Value> value = parseJson(text);
+  llvm::Expected<Value> value = parseJson(text, json_kinds::config);
   if (value)
     return std::move(*value);
   ADD_FAILURE() << text.str() << ": " << llvm::toString(value.takeError());
   return nullptr;
 }
 
-static std::string refusal(llvm::StringRef text) {
-  llvm::Expected<Value> value = parseJson(text);
+static std::string refusal(llvm::StringRef text,
+                           const JsonLimits &limits = json_kinds::config) {
+  llvm::Expected<Value> value = parseJson(text, limits);
   return value ? "none" : llvm::toString(value.takeError());
 }
 
@@ -90,25 +92,54 @@ TEST(ParseJsonTest, numbers_that_json_has_not_are_named) {
   EXPECT_NE(refusal("[.5]"), "none");
 }
 
-TEST(ParseJsonTest, the_last_of_equal_keys_counts) {
-  EXPECT_EQ(parsed(R"({"a": {"b": 1}, "c": 3, "a": [2]})"),
-            parsed(R"({"c": 3, "a": [2]})"));
+TEST(ParseJsonTest, keys_that_come_twice_are_refused) {
+  EXPECT_EQ(refusal(R"({"a": {"b": 1}, "c": 3, "a": [2]})"),
+            "line 1, column 27: the key 'a' comes twice in an object; remove "
+            "one of the two");
+  EXPECT_EQ(refusal(R"({"a": {"a": 1}, "b": {"a": 1}})"), "none");
+}
+
+TEST(ParseJsonTest, each_limit_is_named) {
+  const JsonLimits limits = {20, 3, 40, "a plan", 8};
+  EXPECT_EQ(refusal("[[[]], 1, 2, 3, 4  ]", limits), "none");
+  EXPECT_EQ(refusal("[[[]], 1, 2, 3, 4   ]", limits),
+            "line 1, column 1: the text has 21 bytes; a plan has at most 20");
+  EXPECT_EQ(refusal("[[[[]]]]", limits),
+            "line 1, column 4: arrays and objects nest more than 3 deep, which "
+            "is the most that a plan may have");
+  // An object counts as 32 values.
+  EXPECT_EQ(refusal("{\"a\":[1,2,3,4,5,6]}", limits), "none");
+  EXPECT_EQ(refusal("[{},1,2,3,4,5,6,7]", limits), "none");
+  EXPECT_EQ(refusal("[{},1,2,3,4,5,6,7,8]", limits),
+            "line 1, column 20: there are more than 40 values, which is the "
+            "most that a plan may have");
+  EXPECT_EQ(refusal("[\"123456\"]", limits), "none");
+  EXPECT_EQ(refusal("[\"1234567\"]", limits),
+            "line 1, column 10: a string, or the blanks before a value, have "
+            "more than 8 bytes");
+  // A value that is cut off is no value.
+  EXPECT_EQ(refusal("1234567890", limits),
+            "line 1, column 9: a string, or the blanks before a value, have "
+            "more than 8 bytes");
+  EXPECT_EQ(refusal("12345678", limits), "none");
+  EXPECT_NE(refusal("     12345", limits), "none");
+  EXPECT_NE(refusal("7              8", limits), "none");
 }
 
 TEST(ParseJsonTest, deep_texts_are_refused) {
   auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
-  EXPECT_EQ(refusal(nested(kMostJsonDepth)), "none");
-  EXPECT_EQ(refusal("\n " + nested(kMostJsonDepth + 1)),
-            "line 2, column 66: arrays and objects nest more than 64 deep");
+  const std::string deep = ": arrays and objects nest more than 64 deep, which "
+                           "is the most that a config may have";
+  EXPECT_EQ(refusal(nested(64)), "none");
+  EXPECT_EQ(refusal("\n " + nested(65)), "line 2, column 66" + deep);
   EXPECT_EQ(refusal("[\"\\\"[[[\", " + std::string(1 << 20, '[')),
-            "line 1, column 74: arrays and objects nest more than 64 deep");
+            "line 1, column 74" + deep);
   std::string objects;
   for (int i = 0; i < 100000; ++i)
     objects += "{\"a\":";
-  EXPECT_EQ(refusal(objects),
-            "line 1, column 321: arrays and objects nest more than 64 deep");
+  EXPECT_EQ(refusal(objects), "line 1, column 321" + deep);
 }
 
 TEST(ParseJsonTest, errors_say_what_and_where) {
@@ -123,7 +154,7 @@ TEST(ParseJsonTest, errors_say_what_and_where) {
   EXPECT_NE(refusal("{\"a\" 1}"), "none");
   EXPECT_NE(refusal("// note\n{}"), "none");
   EXPECT_NE(refusal("{'a': 1}"), "none");
-  EXPECT_EQ(reasonInLine(parseJson("[1 2]").takeError()),
+  EXPECT_EQ(reasonInLine(parseJson("[1 2]", json_kinds::config).takeError()),
             "column 4: unexpected number literal; expected ']'");
 }
 
@@ -133,4 +164,27 @@ TEST(ParseJsonTest, values_are_those_of_the_text) {
   EXPECT_EQ(llvm::formatv("{0}", parsed(text)).str(),
             R"({"a":[1,"x",{}],"f":false,"n":null,"o":{"d":2.5,"i":-3},)"
             R"("t":true})");
+}
+
+static std::string bytesOf(size_t bytes) {
+  return bytes % (1 << 20) == 0 ? std::to_string(bytes >> 20) + " MiB"
+                                : std::to_string(bytes);
+}
+
+TEST(ParseJsonTest, the_page_of_limits_has_the_limits) {
+  auto page = readText(LIMITS_PAGE, 1 << 20, "a page");
+  ASSERT_TRUE(bool(page)) << llvm::toString(page.takeError());
+  auto check = [&](const std::string &name, const JsonLimits &limits) {
+    llvm::StringRef row =
+        (*page)->getBuffer().split("\n| `" + name + "` |").second;
+    std::string end = " | " + bytesOf(limits.bytes) + " | " +
+                      std::to_string(limits.depth) + " | " +
+                      std::to_string(limits.values) + " | " +
+                      bytesOf(limits.string) + " |";
+    EXPECT_TRUE(row.split('\n').first.ends_with(end)) << name << end;
+  };
+#define TSR_JSON_KIND(NAME, BYTES, DEPTH, VALUES, STRING, WHAT)                \
+  check(#NAME, json_kinds::NAME);
+#include "tessera/json_kinds.def"
+#undef TSR_JSON_KIND
 }

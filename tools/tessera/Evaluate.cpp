@@ -110,7 +110,7 @@ struct ScoringPrograms {
   bool scoresRows = false; ///< Not in older artifacts.
 
   explicit ScoringPrograms(const char *metadata) {
-    auto parsed = parseJson(metadata);
+    auto parsed = parseJson(metadata, json_kinds::metadata);
     const json::Object *root = parsed ? parsed->getAsObject() : nullptr;
     if (!parsed)
       llvm::consumeError(parsed.takeError());

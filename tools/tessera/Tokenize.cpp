@@ -1,6 +1,7 @@
 //===- Tokenize.cpp - tessera tokenize ------------------------------------===//
 
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "tessera/Options/Counted.h"
 #include "tessera/tokenizer.h"
 #include "tools/tessera/Commands.h"
@@ -11,7 +12,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <memory>
 
@@ -79,10 +79,11 @@ std::string Tokenizing::checkModel() {
   std::string path = options.model;
   if (llvm::sys::fs::is_directory(path))
     path += "/config.json";
-  auto file = llvm::MemoryBuffer::getFile(path);
+  auto file = readText(path, json_kinds::config);
   if (!file)
-    return "cannot read '" + path + "': " + file.getError().message();
-  llvm::Expected<llvm::json::Value> config = parseJson((*file)->getBuffer());
+    return llvm::toString(file.takeError());
+  llvm::Expected<llvm::json::Value> config =
+      parseJson((*file)->getBuffer(), json_kinds::config);
   if (!config)
     return "'" + path + "' is not JSON: " + llvm::toString(config.takeError());
   const llvm::json::Object *object = config->getAsObject();

@@ -11,7 +11,7 @@ using namespace tessera;
 
 /// Returns the value of a text; none if the text is not JSON.
 static std::optional<llvm::json::Value> valueOf(StringRef text) {
-  return llvm::expectedToOptional(parseJson(text));
+  return llvm::expectedToOptional(parseJson(text, json_kinds::config));
 }
 
 static bool isObject(StringRef text) {

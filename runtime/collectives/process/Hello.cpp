@@ -23,7 +23,7 @@ static JsonView viewOf(const JsonTree &tree, const char *source) {
 
 static JsonTree parse(const std::string &text, const char *source,
                       const JsonLimits &limits) {
-  return parseJson(source, text.data(), text.data() + text.size(), limits);
+  return parseJson(source, text, limits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,9 +68,7 @@ static int readPort(const JsonView &view) {
 
 Hello readHello(const std::string &text) {
   const char *source = "the first message";
-  JsonTree tree =
-      parse(text, source,
-            {longestHello, helloDepth, helloValues, RepeatedKey::Refused});
+  JsonTree tree = parse(text, source, {longestHello, helloDepth, helloValues});
   JsonView view = viewOf(tree, source);
   Hello hello;
   hello.version = view.at("version").text();
@@ -159,9 +157,7 @@ static uint64_t readCookie(const JsonView &view) {
 
 Table readTable(const std::string &text, int64_t world) {
   const char *source = "the rendezvous's answer";
-  JsonTree tree =
-      parse(text, source,
-            {longestTable, tableDepth, tableValues, RepeatedKey::Refused});
+  JsonTree tree = parse(text, source, {longestTable, tableDepth, tableValues});
   JsonView view = viewOf(tree, source);
   if (view.has("error"))
     fail(static_cast<tsr_status>(

@@ -7,6 +7,8 @@
 #ifndef TESSERA_JSON_READER_HPP
 #define TESSERA_JSON_READER_HPP
 
+#include "tessera/json_limits.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -20,23 +22,6 @@
 #include <utility>
 
 namespace tessera {
-
-/// The most that a text may hold. A text beyond a limit is refused where it
-/// passes the limit, before the rest becomes values.
-struct JsonLimits {
-  std::size_t bytes;
-  std::size_t depth;  ///< Arrays and objects in each other; 0: a plain value.
-  std::size_t values; ///< Values of any kind, keys among them.
-  const char *what = "such a text"; ///< Errors name the kind of text by it.
-};
-
-/// The limits of each kind of text, such as json_kinds::config.
-namespace json_kinds {
-#define TSR_JSON_KIND(NAME, BYTES, DEPTH, VALUES, WHAT)                        \
-  inline constexpr JsonLimits NAME = {BYTES, DEPTH, VALUES, WHAT};
-#include "tessera/json_kinds.def"
-#undef TSR_JSON_KIND
-} // namespace json_kinds
 
 /// Says what is wrong with a text, and where: lines and columns count from 1,
 /// columns in bytes.
@@ -54,9 +39,8 @@ struct JsonProblem {
 
 namespace json_detail {
 
-constexpr std::size_t kMostDigits = 1000;     // of a number
-constexpr std::size_t kMostString = 64 << 20; // bytes, and blanks around it
-constexpr std::size_t kShownKey = 100;        // bytes of a key in an error
+constexpr std::size_t kMostDigits = 1000; // of a number
+constexpr std::size_t kShownKey = 100;    // bytes of a key in an error
 
 /// Where the parser is. It may go on to `stop`, the end or where a string is
 /// too long.
@@ -134,13 +118,18 @@ public:
   }
   bool parse_error(std::size_t position, const std::string &,
                    const Json::exception &error) {
-    if (place.at == place.stop && place.stop != place.end)
-      return refuse("a string has more than " + std::to_string(kMostString) +
-                    " bytes");
+    if (isCut())
+      return refuseCut();
     // The position counts the character that is wrong.
     problem = {reasonAt(position - (position > 0), error.what()),
                position - (position > 0), true};
     return false;
+  }
+
+  /// The parser has taken a value and the end. More text may be behind it.
+  void finish() {
+    if (!problem && isCut())
+      refuseCut();
   }
 
   struct Problem {
@@ -151,10 +140,16 @@ public:
   std::optional<Problem> problem;
 
 private:
-  /// A string may begin here.
+  /// A string may begin here. The parser stops behind one that is too long.
   void goOn() {
     auto left = static_cast<std::size_t>(place.end - place.at);
-    place.stop = place.at + std::min(left, kMostString);
+    place.stop = place.at + (left <= limits.string ? left : limits.string + 1);
+  }
+  /// Whether the parser has stopped before the end, which it took for the end.
+  bool isCut() const { return place.at == place.stop && place.at != place.end; }
+  bool refuseCut() {
+    return refuse("a string, or the blanks before a value, have more than " +
+                  std::to_string(limits.string) + " bytes");
   }
   /// What is wrong is the newest character that the parser has read.
   bool refuse(std::string what) {
@@ -163,6 +158,8 @@ private:
     return false;
   }
   bool counts(std::size_t more) {
+    if (isCut())
+      return refuseCut();
     goOn();
     if (more > limits.values - values)
       return refuse("there are more than " + std::to_string(limits.values) +
@@ -186,6 +183,8 @@ private:
     return counts(cost);
   }
   bool closes() {
+    if (isCut())
+      return refuseCut();
     goOn();
     --depth;
     builder.close();
@@ -267,6 +266,7 @@ readJson(std::string_view text, const JsonLimits &limits, Builder &builder) {
   Place place = {begin, begin, begin, begin + text.size()};
   Filter<Builder> filter(place, limits, builder);
   nlohmann::json::sax_parse(Cursor(place), Cursor(place), &filter);
+  filter.finish();
   if (!filter.problem)
     return std::nullopt;
   return problemAt(text, filter.problem->offset,

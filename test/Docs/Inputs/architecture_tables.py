@@ -69,7 +69,8 @@ def includable(kind, name):
     public = {header for header in lint_sources.PUBLIC
               if lint_sources.allowed((kind, name), ("public", header))[0]}
     extra = ["the public headers"] if public == lint_sources.PUBLIC else \
-        ["the ABI headers"] if public == lint_sources.ABI else []
+        ["the ABI headers"] if public == lint_sources.ABI else \
+        ["the headers of JSON"] if public == lint_sources.JSON else []
     return rooms + extra
 
 

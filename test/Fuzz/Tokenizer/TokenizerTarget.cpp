@@ -10,8 +10,7 @@ using namespace fuzzed;
 /// What a stream of tokens is promised to be: decoders that look at each token
 /// alone, and whether it is the first.
 static Stream streamOf(std::string_view file) {
-  JsonTree tree = parseJson("tokenizer", file.data(), file.data() + file.size(),
-                            {file.size(), 64, file.size()});
+  JsonTree tree = parseJson("tokenizer", file, json_kinds::tokenizer);
   const nlohmann::json &decoder = tree.root["decoder"];
   std::string type = decoder.is_object() ? decoder.value("type", "") : "none";
   for (const char *known :

@@ -127,10 +127,10 @@ TEST_F(Shards, MalformedIndicesAreRefused) {
   expectRefused(R"({"weight_map": {"w": 1}})", "must be a string");
   expectRefused(R"({"weight_map": {"w": "a.safetensors",
                                    "w": "b.safetensors"}})",
-                "has 'w' twice");
+                "the key 'w' comes twice");
   expectRefused(R"({"weight_map": {"w\u0000": "a.safetensors"}})",
                 "a name with a zero byte");
-  expectRefused(std::string(65 << 20, ' '), "an index at most");
+  expectRefused(std::string(65 << 20, ' '), "an index of shards has at most");
   std::string good = json{{"weight_map", map}}.dump();
   for (size_t length = 0; length < good.size(); ++length)
     ASSERT_EQ(loadWith(good.substr(0, length)), TSR_CORRUPT) << length;

@@ -139,10 +139,9 @@ TEST_P(Strangers, MalformedHellosAreRefused) {
       {"", "is not JSON"},
       {"[]", "'the whole' must be an object"},
       {"{", "is not JSON"},
-      {std::string(100000, '['), "nests arrays and objects more than 3 deep"},
+      {std::string(100000, '['), "nest more than 3 deep"},
       {"[" + std::string(20000, '1') + "]", "is not JSON"},
-      {helloWith("agreement", json::array_t(5000)),
-       "has more than 4096 values"},
+      {helloWith("agreement", json::array_t(5000)), "more than 4096 values"},
       {std::string("\xff\xfe\0", 3), "is not JSON"},
   };
   expectToMeet(2, [&] {

@@ -1,13 +1,13 @@
 //===- MeasureProgram.cpp - the calls of a step, timed --------------------===//
 
 #include "tools/tessera/calibrate/MeasureProgram.h"
+#include "tessera/Json/ReadText.h"
 #include "tessera/Target/OutputFile.h"
 #include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/simulate/ReadProgram.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
 #include <random>
 
@@ -79,10 +79,9 @@ bool TimedProgram::run(int64_t steps) {
       return fail();
     if (step < warmUp)
       continue;
-    auto text = llvm::MemoryBuffer::getFile(path);
+    auto text = readText(path, json_kinds::trace);
     if (!text)
-      return !printError("cannot read '" + path +
-                         "': " + text.getError().message());
+      return !printError(llvm::toString(text.takeError()));
     if (!times.add((*text)->getBuffer()))
       return false;
   }

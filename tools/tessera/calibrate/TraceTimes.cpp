@@ -21,7 +21,7 @@ static std::map<int64_t, double> mediansOf(TimesByOp times) {
 }
 
 bool TraceTimes::add(llvm::StringRef text) {
-  auto parsed = parseJson(text);
+  auto parsed = parseJson(text, json_kinds::trace);
   if (!parsed)
     return !printError("the trace is malformed: " +
                        llvm::toString(parsed.takeError()));

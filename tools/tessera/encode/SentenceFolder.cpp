@@ -2,10 +2,10 @@
 
 #include "tools/tessera/encode/SentenceFolder.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <vector>
 
@@ -57,13 +57,12 @@ private:
 };
 
 std::optional<json::Value> Reader::parse(const std::string &file) const {
-  auto buffer = llvm::MemoryBuffer::getFile(folder + "/" + file);
+  auto buffer = readText(folder + "/" + file, json_kinds::config);
   if (!buffer) {
-    printError("cannot read '" + folder + "/" + file +
-               "': " + buffer.getError().message());
+    printError(llvm::toString(buffer.takeError()));
     return std::nullopt;
   }
-  auto parsed = parseJson((*buffer)->getBuffer());
+  auto parsed = parseJson((*buffer)->getBuffer(), json_kinds::config);
   if (parsed)
     return std::move(*parsed);
   printError("'" + folder + "/" + file +

@@ -2,16 +2,18 @@
 
 #include "tools/tessera/evaluate/Questions.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
 #include <cmath>
 #include <deque>
 
 using namespace tessera;
 namespace json = llvm::json;
+
+static constexpr uint64_t kMostBytesOfQuestions = 1 << 30;
 
 static int64_t best(const std::vector<Choice> &choices,
                     double (*value)(const Choice &)) {
@@ -108,7 +110,7 @@ bool Questions::addChoice(const json::Value &prompt, const json::Value &choice,
 }
 
 bool Questions::readLine(llvm::StringRef line, TextOfTokens &tokenizer) {
-  auto parsed = parseJson(line);
+  auto parsed = parseJson(line, json_kinds::question);
   if (!parsed)
     return refuse("it is no JSON: " + reasonInLine(parsed.takeError()));
   const json::Object *object = parsed->getAsObject();
@@ -135,10 +137,9 @@ bool Questions::readLine(llvm::StringRef line, TextOfTokens &tokenizer) {
 
 bool Questions::read(const std::string &file, TextOfTokens &tokenizer) {
   path = file;
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  auto buffer = readText(path, kMostBytesOfQuestions, "a file of questions");
   if (!buffer)
-    return !printError("--choices '" + path +
-                       "': " + buffer.getError().message());
+    return !printError("--choices: " + llvm::toString(buffer.takeError()));
   llvm::StringRef rest = (*buffer)->getBuffer();
   while (!rest.empty()) {
     auto [line, others] = rest.split('\n');

@@ -81,7 +81,7 @@ Error Answers::addOption(StringRef name, const json::Value &value,
 
 /// What compiles the plan that the body asks for.
 Expected<std::vector<std::string>> Answers::wordsOf(StringRef body) const {
-  Expected<json::Value> value = parseJson(body);
+  Expected<json::Value> value = parseJson(body, json_kinds::page_request);
   if (!value)
     return value.takeError();
   const json::Object *object = value->getAsObject();

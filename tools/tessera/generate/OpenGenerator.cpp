@@ -144,7 +144,7 @@ bool OpenGenerator::open() {
 }
 
 int64_t OpenGenerator::places() const {
-  auto metadata = parseJson(artifact.metadata());
+  auto metadata = parseJson(artifact.metadata(), json_kinds::metadata);
   if (!metadata) {
     llvm::consumeError(metadata.takeError());
     return 0;

@@ -50,7 +50,7 @@ bool ArtifactFile::open(const DriverOptions &options, const SizeCheck &check) {
 }
 
 DeviceKind ArtifactFile::device() const {
-  auto parsed = parseJson(metadata());
+  auto parsed = parseJson(metadata(), json_kinds::metadata);
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
     return DeviceKind::Cpu;

@@ -60,7 +60,8 @@ static std::optional<json::Object> keysOf(const DriverOptions &options,
   json::Object keys;
   auto read = (**module)->getAttrOfType<DictionaryAttr>(nn::kModelKeysAttr);
   for (NamedAttribute key : read)
-    if (auto value = parseJson(cast<StringAttr>(key.getValue()).getValue()))
+    if (auto value = parseJson(cast<StringAttr>(key.getValue()).getValue(),
+                               json_kinds::config))
       keys[key.getName().getValue()] = std::move(*value);
     else
       llvm::consumeError(value.takeError());
@@ -95,7 +96,7 @@ bool tessera::checkConfigBeside(const DriverOptions &options,
                                 const char *metadata,
                                 const std::string &weights) {
   std::string config = configBeside(options, weights);
-  auto parsed = parseJson(metadata);
+  auto parsed = parseJson(metadata, json_kinds::metadata);
   const json::Object *root = parsed ? parsed->getAsObject() : nullptr;
   if (!parsed)
     llvm::consumeError(parsed.takeError());

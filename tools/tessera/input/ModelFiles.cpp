@@ -2,11 +2,11 @@
 
 #include "tools/tessera/input/ModelFiles.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "tessera/tessera.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/Training.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace tessera;
@@ -49,10 +49,14 @@ std::string tessera::folderBesideWeights(const DriverOptions &options) {
 }
 
 llvm::json::Object tessera::jsonObjectIn(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
+  if (!llvm::sys::fs::exists(path))
     return {};
-  auto parsed = parseJson((*file)->getBuffer());
+  auto file = readText(path, json_kinds::config);
+  if (!file) {
+    printNote(llvm::toString(file.takeError()) + "; it is left aside");
+    return {};
+  }
+  auto parsed = parseJson((*file)->getBuffer(), json_kinds::config);
   if (!parsed) {
     printNote("'" + path + "' is left aside, since it is not JSON: " +
               llvm::toString(parsed.takeError()));

@@ -1,11 +1,11 @@
 //===- SharedFiles.cpp - files that all processes read alike --------------===//
 
 #include "tools/tessera/input/SharedFiles.h"
+#include "tessera/Json/ReadText.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/train/RunRecord.h"
 #include "tools/tessera/train/Training.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
 #include <filesystem>
 #include <map>
@@ -23,9 +23,12 @@ static constexpr const char *kBesideModel[] = {
     "added_tokens.json", "special_tokens_map.json"};
 
 static std::string contentOf(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
+  constexpr uint64_t most = uint64_t(4) << 30;
+  auto file = readText(path, most, "a file beside a model");
+  if (!file) {
+    llvm::consumeError(file.takeError());
     return "which is not there";
+  }
   llvm::StringRef bytes = (*file)->getBuffer();
   return llvm::formatv("{0} bytes (hash {1:x-16})", bytes.size(),
                        llvm::xxh3_64bits(bytes))

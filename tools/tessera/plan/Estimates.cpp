@@ -2,6 +2,7 @@
 
 #include "tools/tessera/plan/Estimates.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "tessera/Plan/SearchSpace.h"
 #include "tessera/Target/OutputFile.h"
 #include "tools/tessera/report/PrintError.h"
@@ -11,7 +12,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <tuple>
 
@@ -64,11 +64,11 @@ bool SampledModel::make(const std::string &model) {
   llvm::SmallString<128> file(model);
   if (llvm::sys::fs::is_directory(model))
     llvm::sys::path::append(file, "config.json");
-  auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
+  auto text = readText(file, json_kinds::config);
   if (!text)
-    return !printError("cannot read '" + file.str().str() +
-                       "': " + text.getError().message());
-  llvm::Expected<llvm::json::Value> config = parseJson((*text)->getBuffer());
+    return !printError(llvm::toString(text.takeError()));
+  llvm::Expected<llvm::json::Value> config =
+      parseJson((*text)->getBuffer(), json_kinds::config);
   if (!config)
     return !printError("'" + file.str().str() +
                        "' is not JSON: " + llvm::toString(config.takeError()));

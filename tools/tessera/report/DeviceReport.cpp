@@ -20,7 +20,7 @@ DeviceReport tessera::readDeviceReport(DeviceKind device) {
     return report;
   }
   report.hasPlugin = true;
-  Expected<json::Value> parsed = parseJson(text);
+  Expected<json::Value> parsed = parseJson(text, json_kinds::device_report);
   if (!parsed) {
     report.problem =
         "the plug-in's report is no JSON: " + toString(parsed.takeError());

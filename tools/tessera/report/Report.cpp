@@ -51,7 +51,8 @@ static int64_t elementsOf(const json::Array *shape) {
 /// The size of an activation, as the model's own config has it.
 static int64_t hiddenSize(const json::Object &root) {
   Expected<json::Value> config =
-      parseJson(stringOf(root.getObject("config_files"), "config.json"));
+      parseJson(stringOf(root.getObject("config_files"), "config.json"),
+                json_kinds::config);
   if (!config) {
     consumeError(config.takeError());
     return 0;
@@ -278,7 +279,7 @@ Error Report::readOps(ArrayRef<StringRef> ops) {
   for (size_t stage = 0; stage < count; ++stage)
     work.emplace_back(pipeline ? pipeline->tasks[stage] : ProgramTasks());
   for (StringRef text : ops) {
-    Expected<json::Value> value = parseJson(text);
+    Expected<json::Value> value = parseJson(text, json_kinds::metadata);
     if (!value)
       return value.takeError();
     if (const json::Object *op = value->getAsObject())
@@ -317,7 +318,7 @@ static bool printMalformed(Error error) {
 
 /// Prints an error and returns null if the text is no JSON object.
 static std::optional<json::Object> readObject(StringRef metadata) {
-  Expected<json::Value> value = parseJson(metadata);
+  Expected<json::Value> value = parseJson(metadata, json_kinds::metadata);
   if (!value) {
     printMalformed(value.takeError());
     return std::nullopt;

@@ -2,10 +2,10 @@
 
 #include "tools/tessera/simulate/MeasuredStep.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "tools/tessera/simulate/Timeline.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -208,10 +208,11 @@ static void addIdle(MeasuredStep &step, bool hasStages) {
 }
 
 Expected<MeasuredStep> TraceReader::read() {
-  auto file = MemoryBuffer::getFile(path);
+  auto file = readText(path, json_kinds::trace);
   if (!file)
-    return fail(file.getError().message());
-  Expected<json::Value> value = parseJson((*file)->getBuffer());
+    return file.takeError();
+  Expected<json::Value> value =
+      parseJson((*file)->getBuffer(), json_kinds::trace);
   if (!value)
     return fail("it is no JSON: " + toString(value.takeError()));
   json::Object *root = value->getAsObject();

@@ -211,7 +211,7 @@ static void addLoss(simulate::StageProgram &stage, const Call &call,
 static bool readCalls(Program &program, const LayerModes &modes,
                       ArrayRef<StringRef> entries) {
   for (StringRef entry : entries) {
-    Expected<json::Value> value = parseJson(entry);
+    Expected<json::Value> value = parseJson(entry, json_kinds::metadata);
     if (!value)
       return !printError("the artifact's metadata is malformed: " +
                          toString(value.takeError()));
@@ -238,7 +238,7 @@ std::optional<Program> tessera::readProgram(StringRef metadata,
                                             const Report &report) {
   Program program;
   JsonList ops = takeList(metadata, "ops");
-  Expected<json::Value> root = parseJson(ops.rest);
+  Expected<json::Value> root = parseJson(ops.rest, json_kinds::metadata);
   if (!root) {
     printError("the artifact's metadata is malformed: " +
                toString(root.takeError()));

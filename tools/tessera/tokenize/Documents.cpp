@@ -143,7 +143,8 @@ std::string DocumentFile::readValues() {
 }
 
 std::string DocumentFile::giveJson(StringRef text, const std::string &where) {
-  llvm::Expected<llvm::json::Value> value = parseJson(text);
+  llvm::Expected<llvm::json::Value> value =
+      parseJson(text, json_kinds::document);
   if (value)
     return giveObject(*value, where);
   // Line and column count from where a value of several lines begins.

@@ -1,9 +1,13 @@
 //===- JsonValues.cpp - JSON cut into its values --------------------------===//
 
 #include "tools/tessera/tokenize/JsonValues.h"
+#include "tessera/Json/ParseJson.h"
 
 using namespace tessera;
 using llvm::StringRef;
+
+/// A longer value is refused when it is parsed.
+static constexpr size_t kMostBytesOfValue = json_kinds::document.bytes;
 
 static bool isSpace(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
@@ -51,9 +55,7 @@ std::string JsonValues::addOutside(char c) {
   return "";
 }
 
-/// Takes a character of a nested value. Returns whether it is the last one.
 bool JsonValues::isDone(char c) {
-  value += c;
   if (isString) {
     if (isEscaped || c == '\\')
       isEscaped = !isEscaped;
@@ -74,10 +76,15 @@ std::string JsonValues::give(Visitor visit) {
 std::string JsonValues::add(StringRef block, Visitor visit) {
   for (char c : block) {
     std::string why;
+    bool isMore = place == Place::Plain && !isSpace(c) && c != ',' && c != ']';
+    if ((isMore || place == Place::Nested) && value.size() == kMostBytesOfValue)
+      return wrong(firstLine, "the value that begins here has more than " +
+                                  std::to_string(kMostBytesOfValue) + " bytes");
     if (place == Place::Nested) {
+      value += c;
       if (isDone(c))
         why = give(visit);
-    } else if (place == Place::Plain && !isSpace(c) && c != ',' && c != ']') {
+    } else if (isMore) {
       value += c;
     } else {
       if (place == Place::Plain)

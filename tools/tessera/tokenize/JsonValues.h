@@ -41,6 +41,7 @@ private:
   };
 
   std::string addOutside(char c);
+  /// Takes a character of a nested value. Returns whether it is the last one.
   bool isDone(char c);
   std::string give(Visitor visit);
   std::string wrong(int64_t where, const std::string &what) const;

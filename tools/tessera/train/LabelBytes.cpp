@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 /// A number of the model in the artifact's metadata, or -1.
 static int64_t modelNumber(const tsr_artifact *artifact, const char *key) {
   JsonList metadata = takeList(tsr_artifact_metadata(artifact), "ops");
-  auto parsed = parseJson(metadata.rest);
+  auto parsed = parseJson(metadata.rest, json_kinds::metadata);
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
     return -1;

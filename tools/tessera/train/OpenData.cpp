@@ -38,7 +38,8 @@ DataSizes tessera::dataSizesOf(const tsr_artifact *artifact) {
                      tsr_artifact_target(artifact),
                      tsr_artifact_vocabulary(artifact)};
   JsonList metadata = takeList(tsr_artifact_metadata(artifact), "ops");
-  llvm::Expected<llvm::json::Value> parsed = parseJson(metadata.rest);
+  llvm::Expected<llvm::json::Value> parsed =
+      parseJson(metadata.rest, json_kinds::metadata);
   if (!parsed) {
     llvm::consumeError(parsed.takeError()); // The runtime has parsed it, too.
     return sizes;

@@ -12,7 +12,7 @@ namespace json = llvm::json;
 static constexpr const char *kRecipe = "recipe";
 
 static std::optional<json::Object> objectOf(llvm::StringRef text) {
-  auto parsed = parseJson(text);
+  auto parsed = parseJson(text, json_kinds::manifest);
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
     return std::nullopt;

@@ -2,9 +2,10 @@
 
 #include "tools/tessera/train/StepHistory.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Json/ReadText.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,8 @@ namespace json = llvm::json;
 const std::array<const char *, StepHistory::kCurves> StepHistory::names = {
     "loss", "grad_norm", "lr", "tokens_per_second", "mfu", "expert_rounds"};
 static constexpr size_t kAlways = 4;
+
+static constexpr uint64_t kMostBytesOfLog = 1 << 30;
 
 //===----------------------------------------------------------------------===//
 // Reading
@@ -46,7 +49,7 @@ void StepHistory::addStep(const json::Object &line, int64_t number) {
 }
 
 void StepHistory::add(StringRef text) {
-  llvm::Expected<json::Value> value = parseJson(text);
+  llvm::Expected<json::Value> value = parseJson(text, json_kinds::log_line);
   json::Object *line = value ? value->getAsObject() : nullptr;
   int64_t step = line ? line->getInteger("step").value_or(-1) : -1;
   if (!value)
@@ -67,12 +70,11 @@ void StepHistory::add(StringRef text) {
 }
 
 bool StepHistory::read(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (file.getError() == std::errc::no_such_file_or_directory)
+  if (!llvm::sys::fs::exists(path))
     return true;
+  auto file = readText(path, kMostBytesOfLog, "a log");
   if (!file)
-    return !printError("cannot read '" + path +
-                       "': " + file.getError().message());
+    return !printError(llvm::toString(file.takeError()));
   StringRef rest = (*file)->getBuffer();
   while (!rest.empty()) {
     auto [line, more] = rest.split('\n');

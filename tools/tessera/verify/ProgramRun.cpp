@@ -44,7 +44,7 @@ static int64_t product(const json::Array *shape) {
 }
 
 void ProgramRun::listTensors() {
-  auto metadata = parseJson(artifact.metadata());
+  auto metadata = parseJson(artifact.metadata(), json_kinds::metadata);
   if (!metadata)
     return llvm::consumeError(metadata.takeError());
   for (const json::Value &value :

@@ -39,7 +39,7 @@ Encoder encoderOf(const ArtifactFile &artifact) {
 /// that has been printed.
 bool findParameters(const ArtifactFile &artifact,
                     std::vector<std::string> &names) {
-  auto metadata = parseJson(artifact.metadata());
+  auto metadata = parseJson(artifact.metadata(), json_kinds::metadata);
   if (!metadata) {
     llvm::consumeError(metadata.takeError());
     return !printError("the artifact's metadata is not JSON");

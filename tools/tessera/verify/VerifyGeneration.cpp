@@ -97,7 +97,7 @@ private:
 };
 
 bool Comparison::readSizes() {
-  auto metadata = parseJson(artifact.metadata());
+  auto metadata = parseJson(artifact.metadata(), json_kinds::metadata);
   if (!metadata) {
     llvm::consumeError(metadata.takeError());
     return !printError("the artifact's metadata is not JSON");

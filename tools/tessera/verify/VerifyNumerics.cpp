@@ -420,7 +420,7 @@ double tessera::growthOf(const ArtifactFile &artifact) {
   double tokens = static_cast<double>(tsr_artifact_batch(artifact.get())) *
                   static_cast<double>(tsr_artifact_sequence(artifact.get()));
   double layers = kShrunkLayers;
-  if (auto metadata = parseJson(artifact.metadata())) {
+  if (auto metadata = parseJson(artifact.metadata(), json_kinds::metadata)) {
     if (const json::Object *model = metadata->getAsObject()->getObject("model"))
       layers = static_cast<double>(
           model->getInteger("layers").value_or(kShrunkLayers));
