@@ -23,10 +23,13 @@ constexpr std::size_t kSmallBody = 16 << 10;
 
 std::unique_ptr<Completion> read(const CompletionModel &model,
                                  const std::string &body) {
+  if (body.size() <= kSmallBody)
+    return std::make_unique<Completion>(model, body);
   static std::mutex isReading;
-  std::unique_lock<std::mutex> alone(isReading, std::defer_lock);
-  if (body.size() > kSmallBody)
-    alone.lock();
+  std::lock_guard<std::mutex> alone(isReading);
+  struct Trim {
+    ~Trim() { malloc_trim(0); }
+  } before; // the next is read
   return std::make_unique<Completion>(model, body);
 }
 
@@ -195,6 +198,8 @@ void serve(const std::string &file, const std::string &folder, Options &given) {
   // Some threads are for those that are refused.
   options.limits.workers = static_cast<int>(requests) + 8;
   options.limits.connections += requests;
+  options.limits.memoryBytes = 12 << 20; // what is read of a body takes more
+  options.limits.pieceTime = std::chrono::seconds(10);
   tessera::HttpServer server(options);
   tessera::TextGenerator texts(tessera::Artifact(file), modelIn(folder));
   const CompletionModel model{name, requests, tokens, texts};
@@ -210,9 +215,9 @@ void serve(const std::string &file, const std::string &folder, Options &given) {
 }
 
 int main(int argc, char **argv) {
-#ifdef M_ARENA_MAX
-  mallopt(M_ARENA_MAX, 2); // else each thread keeps what its requests needed
-#endif
+  // Else each thread keeps what its requests needed.
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
   try {
     Options options(argc, argv);
     serve(argv[1], argv[2], options);

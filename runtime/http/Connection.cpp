@@ -59,6 +59,13 @@ bool Connection::holdsMemory() const {
   return !bodyShare.isFree() || (exchange && !exchange->isFree());
 }
 
+std::optional<std::chrono::steady_clock::time_point>
+Connection::stalledSince() const {
+  if (phase != Phase::Handling || !isSending || !holdsMemory())
+    return std::nullopt;
+  return sliceBegun;
+}
+
 void Connection::setDeadline(Clock::time_point time) {
   deadline.expires_at(time);
   deadline.async_wait([self = shared_from_this()](const error_code &error) {
@@ -242,7 +249,8 @@ void Connection::flush() {
 
 void Connection::sendSlice() {
   isSending = true;
-  setDeadline(Clock::now() + core.options.limits.pieceTime);
+  sliceBegun = Clock::now();
+  setDeadline(sliceBegun + core.options.limits.pieceTime);
   const std::size_t size = std::min(piece->size() - pieceSent, kSliceBytes);
   asio::async_write(
       socket, asio::buffer(piece->data() + pieceSent, size),

@@ -19,6 +19,8 @@ public:
   /// Closes it, or lets its handler end the answer.
   void stop();
   bool holdsMemory() const;
+  /// Returns since when the client takes nothing of an answer that goes on.
+  std::optional<std::chrono::steady_clock::time_point> stalledSince() const;
 
   /// Its place among those that may be closed, if it is one of them.
   std::list<Connection *>::iterator place;
@@ -71,6 +73,7 @@ private:
   std::shared_ptr<Exchange> exchange;
   Piece piece; ///< Is sent, from `pieceSent` on.
   std::size_t pieceSent = 0;
+  Clock::time_point sliceBegun;
 };
 
 } // namespace tessera::http

@@ -132,8 +132,11 @@ bool Exchange::write(std::string_view part) {
     return unsent >= options.limits.unsentBytes ||
            (unsent >= kLeastUnsent && budget->isOver());
   };
-  while (!isGone && !isInVain && isFull())
+  while (!isGone && !isInVain && isFull()) {
+    if (budget->isOver())
+      wake(); // others may have to go
     hasRoom.wait_for(lock, kBetweenLooks);
+  }
   if (isGone || !hasBegun || isEnded || isFull())
     return false;
   if (part.empty() || form.isHead)

@@ -15,6 +15,9 @@ using boost::system::error_code;
 
 /// Of new connections, before others are looked at again.
 static constexpr int kMostAtOnce = 64;
+/// A client that takes nothing of an answer for so long may be closed where
+/// others need memory.
+static constexpr std::chrono::milliseconds kStalled(1'000);
 /// Until connections are accepted again where the system has no more.
 static constexpr std::chrono::milliseconds kPause(100);
 
@@ -172,9 +175,26 @@ bool ServerCore::makeRoom(const Connection &asking) {
   while (budget->isOver())
     if (!closeOldest([&](const Connection &each) {
           return &each != &asking && each.holdsMemory();
-        }))
+        }) &&
+        !closeStalled(asking))
       return false;
   return true;
+}
+
+/// Closes the client that has taken nothing for the longest time.
+bool ServerCore::closeStalled(const Connection &asking) {
+  auto first = std::chrono::steady_clock::now() - kStalled;
+  Connection *found = nullptr;
+  for (const auto &connection : connections) {
+    const auto since = connection->stalledSince();
+    if (connection.get() != &asking && since && *since < first) {
+      first = *since;
+      found = connection.get();
+    }
+  }
+  if (found)
+    found->close();
+  return found;
 }
 
 const Route *ServerCore::find(std::string_view method,

@@ -65,6 +65,7 @@ private:
   bool acceptOne();
   void welcome(int socket);
   bool closeOldest(const std::function<bool(const Connection &)> &isMeant);
+  bool closeStalled(const Connection &asking);
   void beginStop();
   void closeAll();
 

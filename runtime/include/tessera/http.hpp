@@ -56,7 +56,8 @@ struct HttpLimits {
   std::size_t bodyBytes = 1 << 20;   ///< Of a body, chunked or not: 413.
   /// Of all bodies and unsent answers together, but for the first 16 KiB of
   /// each. Where there is more, the oldest are closed whose handler does not
-  /// run; where there is none, a body is refused: 503.
+  /// run, then those that take nothing of a stream for a second; where there is
+  /// none, a body is refused: 503.
   std::size_t memoryBytes = 24 << 20;
   /// Of what is unsent of one answer before HttpAnswer::write waits.
   std::size_t unsentBytes = 1 << 20;
@@ -70,8 +71,8 @@ struct HttpLimits {
   std::chrono::milliseconds pieceTime{30'000};
   /// Which handlers and answers have once the server stops.
   std::chrono::milliseconds stopTime{2'000};
-  int workers = 8;  ///< The most threads that handlers run on.
-  int waiting = 64; ///< The most requests that wait for one: 503.
+  int workers = 8;   ///< The most threads that handlers run on.
+  int waiting = 256; ///< The most requests that wait for one: 503.
 };
 
 /// The body of an answer that is an error.

@@ -273,6 +273,18 @@ TEST_F(HttpServerTest, EndsStreamsThatNobodyReads) {
   EXPECT_GT(flooded.load(), 100'000u);
 }
 
+TEST_F(HttpServerTest, EndsStreamsThatNobodyReadsForOthers) {
+  options.limits.memoryBytes = 300'000;
+  start();
+  RawClient first(port), second(port);
+  for (RawClient *client : {&first, &second}) {
+    client->receiveLittle();
+    client->send(getRequest("/flood"));
+  }
+  left.wait(); // long before pieceTime
+  EXPECT_EQ(statusOf(getRequest("/")), 200);
+}
+
 TEST_F(HttpServerTest, EndsRequestsThatTakeTooLong) {
   options.limits.headTime = 50ms;
   options.limits.requestTime = 100ms;
