@@ -265,7 +265,7 @@ void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
   event.kind = isa<rt::SendOp>(op) ? Event::Send : Event::Receive;
   event.peer = rankAt(peer);
   event.what = bytesText(op);
-  if (auto name = op->getAttrOfType<StringAttr>(kMessageAttr))
+  if (auto name = op->getAttrOfType<StringAttr>(rt::kMessageAttr))
     event.what += " (" + name.str() + ")";
   event.what += laneOf(op);
   event.name = nameOf(op);

@@ -146,7 +146,7 @@ struct AddEncodingPass : tessera::impl::AddEncodingPassBase<AddEncodingPass> {
   using AddEncodingPassBase::AddEncodingPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
+    FailureOr<func::FuncOp> loss = nn::findSerialLoss(getOperation());
     if (failed(loss))
       return signalPassFailure();
     FailureOr<int64_t> wanted = choosePredictions(*loss);

@@ -196,7 +196,7 @@ LogicalResult EvaluationBuilder::run() {
 struct AddEvaluationPass
     : tessera::impl::AddEvaluationPassBase<AddEvaluationPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
+    FailureOr<func::FuncOp> loss = nn::findSerialLoss(getOperation());
     if (failed(loss))
       return signalPassFailure();
     if (!findMean(*loss))

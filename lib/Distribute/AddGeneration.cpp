@@ -552,7 +552,7 @@ struct AddGenerationPass
   using AddGenerationPassBase::AddGenerationPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
+    FailureOr<func::FuncOp> loss = nn::findSerialLoss(getOperation());
     if (failed(loss) || failed(addPrograms(*loss)))
       return signalPassFailure();
     if (!besideTraining)

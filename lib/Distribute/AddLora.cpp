@@ -111,7 +111,7 @@ struct AddLoraPass : tessera::impl::AddLoraPassBase<AddLoraPass> {
   using AddLoraPassBase::AddLoraPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "loss");
+    FailureOr<func::FuncOp> found = nn::findSerialLoss(getOperation());
     if (failed(found))
       return signalPassFailure();
     func = *found;

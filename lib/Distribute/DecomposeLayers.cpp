@@ -225,7 +225,7 @@ void Decomposition::run() {
 struct DecomposeLayersPass
     : tessera::impl::DecomposeLayersPassBase<DecomposeLayersPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
+    FailureOr<func::FuncOp> loss = nn::findSerialLoss(getOperation());
     if (failed(loss))
       return signalPassFailure();
     Decomposition decomposition(*loss);

@@ -129,7 +129,7 @@ struct MixedPrecisionPass
   using MixedPrecisionPassBase::MixedPrecisionPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "loss");
+    FailureOr<func::FuncOp> found = nn::findSerialLoss(getOperation());
     if (failed(found))
       return signalPassFailure();
     func::FuncOp func = *found;

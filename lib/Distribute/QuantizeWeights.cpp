@@ -85,7 +85,7 @@ bool findReaders(Matrix &matrix) {
 struct QuantizeWeightsPass
     : tessera::impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
+    FailureOr<func::FuncOp> loss = nn::findSerialLoss(getOperation());
     if (failed(loss))
       return signalPassFailure();
     for (Matrix &matrix : matricesOf(*loss))

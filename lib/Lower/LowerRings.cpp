@@ -103,6 +103,16 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
            << "has " << keys.chunk() << " of " << keys.total
            << " keys on a rank; queries and keys must be split over the same "
               "one axis, into equal slices";
+  auto sizeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getDimSize(1);
+  };
+  if (sizeOf(attention.getKey()) != keys.chunk() ||
+      sizeOf(attention.getQuery()) != slice->chunk())
+    return op->emitOpError()
+           << "has " << sizeOf(attention.getQuery()) << " queries and "
+           << sizeOf(attention.getKey()) << " keys on a rank, but its '"
+           << rt::RTDialect::kFactorsAttr << "' say " << slice->chunk()
+           << " and " << keys.chunk();
   FailureOr<RingSlices> cut = RingSlices::of(
       op, keys,
       {attention.getCausal(), static_cast<int64_t>(attention.getWindow())});

@@ -33,7 +33,7 @@ struct RoundOperandsPass
     bool isUnchanged = true;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       auto compute = op->getAttrOfType<TypeAttr>("compute");
-      if (!compute)
+      if (!compute || !isa<nn::PrecisionOpInterface>(op))
         return;
       isUnchanged = false;
       auto routed = dyn_cast<nn::RoutedOpInterface>(op);

@@ -85,7 +85,8 @@ void LaunchRun::add(LaunchOp launch) {
 }
 
 bool LaunchRun::moveOut(Operation *op) const {
-  bool isCall = !isa<ViewOp>(op) && !isa<arith::ArithDialect>(op->getDialect());
+  bool isCall = !isa<ViewOp>(op) &&
+                !isa_and_nonnull<arith::ArithDialect>(op->getDialect());
   if (isCall || llvm::any_of(op->getOperands(),
                              [&](Value value) { return made.contains(value); }))
     return false;

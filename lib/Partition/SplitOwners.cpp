@@ -155,7 +155,7 @@ void OwnerBuilder::reduce(ConvertOp sum, ConvertOp kept) {
                                    builder.getI64IntegerAttr(to),
                                    builder.getStringAttr(kAxis));
     send->setAttr("reason", builder.getStringAttr("gradient for its owner"));
-    send->setAttr(kMessageAttr, builder.getStringAttr(message));
+    send->setAttr(rt::kMessageAttr, builder.getStringAttr(message));
     nn::inheritPhase(send, sum);
   }
   dead.push_back(sum);
@@ -190,7 +190,7 @@ Value OwnerBuilder::term(ConvertOp sum, int64_t rank, StringRef message) {
                                     builder.getI64IntegerAttr(rank),
                                     builder.getStringAttr(kAxis));
   part->setAttr("reason", builder.getStringAttr("gradient for its owner"));
-  part->setAttr(kMessageAttr, builder.getStringAttr(message));
+  part->setAttr(rt::kMessageAttr, builder.getStringAttr(message));
   nn::inheritPhase(part, sum);
   return part.getResult();
 }

@@ -3,6 +3,7 @@
 #include "lib/Partition/StageBuilder.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
@@ -377,8 +378,8 @@ void StageBuilder::emitTransfer(const StepEvent &event) {
       op, [&] { return inside(op.getInput()); },
       nn::isForward(op) ? kActivationMessage : "gradient for an earlier stage");
   for (Operation *end : message.ends())
-    end->setAttr(kMessageAttr, builder.getStringAttr(llvm::formatv(
-                                   "value {0}", event.transfer->number)));
+    end->setAttr(rt::kMessageAttr, builder.getStringAttr(llvm::formatv(
+                                       "value {0}", event.transfer->number)));
   if (message.receive)
     body.map(op.getOutput(), message.receive.getResult());
 }

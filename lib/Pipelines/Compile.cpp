@@ -5,6 +5,7 @@
 #include "lib/Pipelines/Reproducer.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Distribute/KeptValues.h"
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Pipelines/FitMemory.h"
@@ -319,15 +320,15 @@ static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
   if (failed(fitMemory(module, plan)))
     return failure();
   Builder builder(module.getContext());
-  module->setAttr(kOptionsAttr, optionsAttr(builder, plan, layersOf(module),
-                                            *target, emitError));
+  module->setAttr(rt::kOptionsAttr, optionsAttr(builder, plan, layersOf(module),
+                                                *target, emitError));
   if (failed(runPasses(module, plan, build, watch)))
     return failure();
   return CodeTarget{*target, *code};
 }
 
 static StringRef metadataOf(ModuleOp module) {
-  return module->getAttrOfType<StringAttr>(kMetadataAttr).getValue();
+  return module->getAttrOfType<StringAttr>(rt::kMetadataAttr).getValue();
 }
 
 FailureOr<std::string> tessera::compileToMetadata(ModuleOp module,

@@ -26,7 +26,7 @@ struct AttachMetadataPass
     FailureOr<std::string> metadata = buildMetadata(getOperation(), *programs);
     if (failed(metadata))
       return signalPassFailure();
-    getOperation()->setAttr(kMetadataAttr,
+    getOperation()->setAttr(rt::kMetadataAttr,
                             StringAttr::get(&getContext(), *metadata));
   }
 };

@@ -10,6 +10,7 @@
 #include "tessera/Dialect/NN/Quantized.h"
 #include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Dialect/RT/OverStep.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Dialect/RT/TaskRuns.h"
 #include "tessera/Json/ParseJson.h"
@@ -360,7 +361,7 @@ json::Object valuesOf(DictionaryAttr keys) {
 }
 
 LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
-  if (auto options = module->getAttrOfType<DictionaryAttr>(kOptionsAttr))
+  if (auto options = module->getAttrOfType<DictionaryAttr>(rt::kOptionsAttr))
     for (NamedAttribute entry : options)
       metadata[entry.getName().getValue()] = toJson(entry.getValue());
   metadata["mesh"] = meshJson(mesh);
@@ -511,7 +512,7 @@ void MetadataBuilder::addReports(json::Object &metadata) {
   json::Object totals = reportJson(*busiest, ranks);
   if (isPipeline())
     addStages(totals, std::move(stages), flops);
-  if (auto extra = module->getAttrOfType<DictionaryAttr>("rt.report"))
+  if (auto extra = module->getAttrOfType<DictionaryAttr>(rt::kReportAttr))
     for (NamedAttribute entry : extra)
       totals[entry.getName().getValue()] = toJson(entry.getValue());
   metadata["report"] = std::move(totals);

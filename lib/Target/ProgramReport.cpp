@@ -9,6 +9,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Quantized.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Options/PlanOptions.h"
 #include "tessera/Target/MetadataJson.h"
 #include "llvm/ADT/StringExtras.h"
@@ -60,7 +61,7 @@ static void noteWindows(ProgramReport &report, ArrayRef<Operation *> ops) {
 /// is not known where messages get their sizes.
 static bool sendsAllRows(func::FuncOp step) {
   auto module = step->getParentOfType<ModuleOp>();
-  auto options = module->getAttrOfType<DictionaryAttr>(kOptionsAttr);
+  auto options = module->getAttrOfType<DictionaryAttr>(rt::kOptionsAttr);
   auto target =
       options ? options.getAs<DictionaryAttr>("target") : DictionaryAttr();
   auto device = target ? target.getAs<StringAttr>("device") : StringAttr();

@@ -19,7 +19,7 @@ module {}
 // -----
 
 module {
-  // expected-error @below {{has type 'tensor<?xf32>'; the memory plan needs static shapes of numbers}}
+  // expected-error @below {{argument #0 of @step has type 'tensor<?xf32>'; all sizes must be static and above 0}}
   func.func @step(%w: tensor<?xf32>) {
     return
   }

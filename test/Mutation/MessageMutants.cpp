@@ -2,6 +2,7 @@
 
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Distribute/Stages.h"
 #include "test/Mutation/Mutant.h"
 
@@ -58,7 +59,7 @@ void MessageEnumeration::leftOutAtBothEnds(Operation *op, unsigned number) {
     return;
   for (auto [other, receive] : llvm::enumerate(ops))
     if (isa<rt::ReceiveOp>(receive) &&
-        receive->getAttr(kMessageAttr) == op->getAttr(kMessageAttr))
+        receive->getAttr(rt::kMessageAttr) == op->getAttr(rt::kMessageAttr))
       add("message left out at both ends", op, [=](ModuleOp module) {
         std::vector<Operation *> ops = opsOf(module);
         leaveOut(ops[number]);

@@ -7,6 +7,7 @@
 #include "tessera/Codegen/Kernels/Passes.h"
 #include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Lower/Passes.h"
@@ -94,7 +95,7 @@ bool Programs::compileSerial(const std::string &path) {
     whole.path = path;
     if (!module || !compileForward(*module, Precision::F64, whole))
       return false;
-    metadataOptions = (*module)->getAttr(kOptionsAttr);
+    metadataOptions = (*module)->getAttr(rt::kOptionsAttr);
     return true;
   }
   PlanOptions compile;
@@ -103,7 +104,7 @@ bool Programs::compileSerial(const std::string &path) {
   compile.optimizer = plan.optimizer;
   if (!module || failed(compileToArtifact(*module, compile, path)))
     return false;
-  metadataOptions = (*module)->getAttr(kOptionsAttr);
+  metadataOptions = (*module)->getAttr(rt::kOptionsAttr);
   return true;
 }
 
@@ -136,7 +137,7 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
            [&](OpPassManager &manager) { buildSerialPipeline(manager); }) ||
       !run(*module, distribute))
     return false;
-  (*module)->setAttr(kOptionsAttr, metadataOptions);
+  (*module)->setAttr(rt::kOptionsAttr, metadataOptions);
   for (int stage = 0; stage < kStages; ++stage) {
     if (stage > 0 && !advance(*module, Stage(stage - 1), Stage(stage)))
       return false;
@@ -247,7 +248,7 @@ bool Programs::compile(ModuleOp module, const std::string &path) {
         manager.addPass(createAttachMetadataPass());
       }))
     return false;
-  auto metadata = module->getAttrOfType<StringAttr>(kMetadataAttr);
+  auto metadata = module->getAttrOfType<StringAttr>(rt::kMetadataAttr);
   FailureOr<ObjectCode> code = link(module);
   return succeeded(code) &&
          succeeded(writeArtifact(path, metadata.getValue(), *code,

@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Pipelines/Compile.h"
@@ -120,7 +121,7 @@ bool StepMutationTest::compile(TemporaryFile &file, Precision precision,
   if (failed(target))
     return false;
   plan.device.vectorBits = target->vectorBits;
-  (*module)->setAttr(kOptionsAttr, (*right)->getAttr(kOptionsAttr));
+  (*module)->setAttr(rt::kOptionsAttr, (*right)->getAttr(rt::kOptionsAttr));
   if (!run(*module, [&](OpPassManager &manager) {
         buildDistributePipeline(manager, plan);
         manager.addPass(createNumberValuesPass());
@@ -135,7 +136,7 @@ bool StepMutationTest::compile(TemporaryFile &file, Precision precision,
         buildCodePipeline(manager, plan);
       }))
     return false;
-  auto metadata = (*module)->getAttrOfType<StringAttr>(kMetadataAttr);
+  auto metadata = (*module)->getAttrOfType<StringAttr>(rt::kMetadataAttr);
   auto code = emitSharedObject(*module, *target, {});
   return succeeded(code) &&
          succeeded(writeArtifact(file.path, metadata.getValue(), *code,

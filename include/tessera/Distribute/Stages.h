@@ -9,10 +9,6 @@
 
 namespace tessera {
 
-/// On sends and receives: which value of which micro-batch. Of two messages
-/// with as many bytes, one may not be taken for the other.
-constexpr llvm::StringLiteral kMessageAttr = "rt.message";
-
 /// The chunk of an op (`dist.chunk`).
 std::optional<int64_t> chunkOf(mlir::Operation *op);
 

@@ -10,12 +10,6 @@
 
 namespace tessera {
 
-/// On the module: what the user chose (a dictionary whose entries become top
-/// level entries of the metadata: precision, target, optimizer).
-constexpr llvm::StringLiteral kOptionsAttr = "rt.options";
-/// On the module: the metadata as a string, after rt-attach-metadata.
-constexpr llvm::StringLiteral kMetadataAttr = "rt.metadata";
-
 /// Metadata of planned programs, which are as rt::findPrograms gives them, as
 /// text. Errors are diagnostics.
 mlir::FailureOr<std::string>

@@ -58,7 +58,7 @@ struct LowerKernelsPass : impl::LowerKernelsPassBase<LowerKernelsPass> {
     OpBuilder builder = OpBuilder::atBlockEnd(body);
     auto kernels = ModuleOp::create(builder, getOperation().getLoc());
     for (Operation &op : llvm::make_early_inc_range(body->without_terminator()))
-      if (isa<LLVM::LLVMDialect>(op.getDialect()))
+      if (isa_and_nonnull<LLVM::LLVMDialect>(op.getDialect()))
         op.moveBefore(kernels.getBody(), kernels.getBody()->end());
     // Verified after this pass, and between the passes of
     // kernel-to-llvm-pipeline: here that would take a third of the time.

@@ -1,6 +1,5 @@
 //===- DistOps.cpp - the conversion op ------------------------------------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/Dist/Dist.h"
 
 using namespace mlir;
@@ -124,45 +123,5 @@ LogicalResult MaskOp::verify() {
     return emitOpError() << "cannot fill dimension " << getDim()
                          << " of a tensor of rank " << rank
                          << "; use one from 0 to " << rank - 1;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// dist.masked
-//===----------------------------------------------------------------------===//
-
-/// Parameters and moments have zeros in their padding from step to step; a
-/// program whose types state paddings must return them so.
-static LogicalResult verifyAtRest(func::FuncOp func, MeshAttr mesh) {
-  if (func.isExternal())
-    return success();
-  Operation *ret = func.getBody().front().getTerminator();
-  for (auto [k, value] : llvm::enumerate(ret->getOperands())) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type)
-      continue;
-    for (int64_t dim : paddedDims(type, mesh))
-      if (paddingOf(type, dim) != Padding::Zero)
-        return ret->emitOpError()
-               << "returns value " << k << " of type " << type
-               << ", whose dimension " << dim << " has padding that holds "
-               << stringifyPadding(paddingOf(type, dim))
-               << "; what is kept from step to step must hold Z (zeros): mask "
-                  "it with dist.mask";
-  }
-  return success();
-}
-
-LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
-                                                    NamedAttribute attribute) {
-  if (attribute.getName() != kMaskedAttr)
-    return success();
-  auto module = dyn_cast<ModuleOp>(op);
-  if (!module)
-    return op->emitOpError()
-           << "has '" << kMaskedAttr << "', which is an attribute of modules";
-  for (auto func : module.getOps<func::FuncOp>())
-    if (failed(verifyAtRest(func, meshOf(module))))
-      return failure();
   return success();
 }

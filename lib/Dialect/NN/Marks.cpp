@@ -1,7 +1,6 @@
 //===- Marks.cpp - phase and tag of an op ---------------------------------===//
 
 #include "tessera/Dialect/NN/Marks.h"
-#include "tessera/Dialect/NN/ConfigFiles.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -49,20 +48,4 @@ bool nn::isGradientSum(Operation *op) {
   dist::Signature sig = dist::Signature::parse(sum.getSpec());
   return llvm::all_of(sig.ins,
                       [&](const std::string &in) { return in == sig.out; });
-}
-
-/// A misspelt mark would be ignored without a word.
-LogicalResult nn::NNDialect::verifyOperationAttribute(Operation *op,
-                                                      NamedAttribute mark) {
-  if (mark.getName() == kPhaseAttr && !isa<PhaseAttr>(mark.getValue()))
-    return op->emitError() << "'" << kPhaseAttr << "' is " << mark.getValue()
-                           << "; it must be #nn.phase<...>";
-  if (mark.getName() == kTagAttr && !isa<TagAttr>(mark.getValue()))
-    return op->emitError() << "'" << kTagAttr << "' is " << mark.getValue()
-                           << "; it must be #nn.tag<...>";
-  if (mark.getName() == kConfigFilesAttr)
-    return verifyConfigFiles(op, mark.getValue());
-  if (mark.getName() == kModelKeysAttr || mark.getName() == kTrainingKeysAttr)
-    return verifyKeys(op, mark);
-  return success();
 }

@@ -1,36 +1,109 @@
 //===- NNProgram.cpp - the nn program of a module -------------------------===//
 
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/NN.h"
 #include <map>
 
 using namespace mlir;
 using namespace tessera;
 
+/// Emits an error unless arguments or results are tensors of the mesh.
+static LogicalResult checkTypes(func::FuncOp func, TypeRange types,
+                                StringRef what) {
+  for (auto [k, type] : llvm::enumerate(types)) {
+    std::string why = isa<RankedTensorType>(type)
+                          ? dist::refusalOfTensor(type)
+                          : "it must be a ranked tensor";
+    if (!why.empty())
+      return func.emitError() << what << " #" << k << " of @" << func.getName()
+                              << " has type " << type << "; " << why;
+    if (failed(dist::verifyAxes(func, type)))
+      return failure();
+  }
+  return success();
+}
+
+/// Emits an error unless passes know an op: those of the dialects, and scalars.
+static LogicalResult checkOp(Operation *op) {
+  Dialect *dialect = op->getDialect();
+  constexpr StringLiteral known[] = {"nn", "dist", "rt", "arith", "func"};
+  bool isCall = isa<func::CallOp, func::CallIndirectOp, func::FuncOp>(op);
+  if (!dialect || isCall || !llvm::is_contained(known, dialect->getNamespace()))
+    return op->emitError() << "'" << op->getName()
+                           << "' is no op of a program; a program holds ops of "
+                              "nn, dist, rt and arith";
+  return isa<dist::DistDialect, nn::NNDialect>(dialect)
+             ? success()
+             : dist::verifyTensors(op);
+}
+
 LogicalResult tessera::nn::checkProgram(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
     return func.emitError()
            << "@" << func.getName() << " must have a body of one block";
-  auto check = [&](TypeRange types, StringRef what) -> LogicalResult {
-    for (auto [k, type] : llvm::enumerate(types))
-      if (!isa<RankedTensorType>(type))
-        return func.emitError()
-               << what << " #" << k << " of @" << func.getName() << " has type "
-               << type << "; it must be a ranked tensor";
-    return success();
-  };
-  if (failed(check(func.getArgumentTypes(), "argument")))
+  if (failed(checkTypes(func, func.getArgumentTypes(), "argument")) ||
+      failed(checkTypes(func, func.getResultTypes(), "result")))
     return failure();
-  return check(func.getResultTypes(), "result");
+  WalkResult walk = func.getBody().walk([](Operation *op) {
+    return failed(checkOp(op)) ? WalkResult::interrupt()
+                               : WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+static FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
+  auto func = module.lookupSymbol<func::FuncOp>(name);
+  if (!func)
+    return module.emitError() << "has no function @" << name;
+  if (failed(nn::checkProgram(func)))
+    return failure();
+  return func;
+}
+
+/// Emits an error unless all ops have global shapes.
+static LogicalResult checkTyped(func::FuncOp func) {
+  WalkResult walk = func.getBody().walk([](Operation *op) {
+    if (isa<nn::NNDialect, dist::DistDialect, func::FuncDialect>(
+            op->getDialect()))
+      return WalkResult::advance();
+    op->emitOpError() << "stands in a program before rt-localize, which holds "
+                         "ops of nn and dist";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
 }
 
 FailureOr<func::FuncOp> tessera::nn::findProgram(ModuleOp module,
                                                  StringRef name) {
-  auto func = module.lookupSymbol<func::FuncOp>(name);
-  if (!func)
-    return module.emitError() << "has no function @" << name;
-  if (failed(checkProgram(func)))
+  FailureOr<func::FuncOp> found = findFunction(module, name);
+  if (failed(found) || failed(checkTyped(*found)))
     return failure();
-  return func;
+  return found;
+}
+
+/// Emits an error if a value has an encoding.
+static LogicalResult checkSerial(Operation *op, TypeRange types) {
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && tensor.getEncoding())
+      return op->emitOpError()
+             << "has a value of type " << type
+             << "; this pass needs a program that is not distributed yet";
+  return success();
+}
+
+FailureOr<func::FuncOp> tessera::nn::findSerialLoss(ModuleOp module) {
+  FailureOr<func::FuncOp> loss = findProgram(module, "loss");
+  if (failed(loss) || failed(checkSerial(*loss, loss->getArgumentTypes())))
+    return failure();
+  WalkResult walk = loss->getBody().walk([](Operation *op) {
+    return failed(checkSerial(op, op->getResultTypes()))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return loss;
 }
 
 /// rt.stage of rt::RTDialect, which includes this dialect.
@@ -57,7 +130,7 @@ static SmallVector<func::FuncOp> findStages(ModuleOp module, StringRef ofRows,
 FailureOr<SmallVector<func::FuncOp>> tessera::nn::findSteps(ModuleOp module) {
   SmallVector<func::FuncOp> steps = findStages(module, "", false);
   if (steps.empty()) {
-    FailureOr<func::FuncOp> step = findProgram(module, "step");
+    FailureOr<func::FuncOp> step = findFunction(module, "step");
     if (failed(step))
       return failure();
     return SmallVector<func::FuncOp>{*step};
@@ -138,12 +211,23 @@ tessera::nn::findPrograms(ModuleOp module) {
   return withOthers(module, findSteps(module));
 }
 
-FailureOr<SmallVector<func::FuncOp>>
-tessera::nn::findWithOthers(ModuleOp module, StringRef name) {
+static FailureOr<SmallVector<func::FuncOp>> findAll(ModuleOp module,
+                                                    StringRef name) {
   if (onlyGenerates(module))
     return withOthers(module, SmallVector<func::FuncOp>());
-  FailureOr<func::FuncOp> found = findProgram(module, name);
+  FailureOr<func::FuncOp> found = findFunction(module, name);
   if (failed(found))
     return failure();
   return withOthers(module, SmallVector<func::FuncOp>{*found});
+}
+
+FailureOr<SmallVector<func::FuncOp>>
+tessera::nn::findWithOthers(ModuleOp module, StringRef name) {
+  FailureOr<SmallVector<func::FuncOp>> all = findAll(module, name);
+  if (failed(all))
+    return failure();
+  for (func::FuncOp program : *all)
+    if (failed(checkTyped(program)))
+      return failure();
+  return all;
 }

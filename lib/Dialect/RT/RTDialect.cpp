@@ -27,42 +27,6 @@ void RTDialect::initialize() {
       >();
 }
 
-/// `v = {axes = ["tp"], chunks = array<i64: 4>, total = 7}`: axes of the mesh,
-/// each with the size of its chunks.
-static LogicalResult verifySpan(Operation *op, NamedAttribute factor) {
-  auto entry = dyn_cast<DictionaryAttr>(factor.getValue());
-  auto axes = entry ? entry.getAs<ArrayAttr>("axes") : nullptr;
-  auto chunks = entry ? entry.getAs<DenseI64ArrayAttr>("chunks") : nullptr;
-  auto total = entry ? entry.getAs<IntegerAttr>("total") : nullptr;
-  bool isSpan =
-      factor.getName().size() == 1 && axes && !axes.empty() &&
-      llvm::all_of(axes, llvm::IsaPred<StringAttr>) && chunks &&
-      chunks.size() == static_cast<int64_t>(axes.size()) &&
-      llvm::all_of(chunks.asArrayRef(), [](int64_t n) { return n > 0; }) &&
-      total && total.getType().isInteger(64) && total.getInt() > 0;
-  if (!isSpan)
-    return op->emitOpError()
-           << "has '" << RTDialect::kFactorsAttr << "' = {"
-           << factor.getName().getValue() << " = " << factor.getValue()
-           << "}; it must be {axes = [\"axis\"], chunks = array<i64: size>, "
-              "total = size : i64}, a size for each axis";
-  return success();
-}
-
-LogicalResult RTDialect::verifyOperationAttribute(Operation *op,
-                                                  NamedAttribute attribute) {
-  if (attribute.getName() != kFactorsAttr)
-    return success();
-  auto factors = dyn_cast<DictionaryAttr>(attribute.getValue());
-  if (!factors)
-    return op->emitOpError() << "has '" << kFactorsAttr
-                             << "', which must be a dictionary of factors";
-  for (NamedAttribute factor : factors)
-    if (failed(verifySpan(op, factor)))
-      return failure();
-  return success();
-}
-
 LogicalResult RowStrideAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type,
     llvm::function_ref<InFlightDiagnostic()> emitError) const {
@@ -74,5 +38,12 @@ LogicalResult RowStrideAttr::verifyEncoding(
     return emitError() << "a row stride of " << getStride()
                        << " is less than a row of " << shape.back()
                        << " elements";
+  int64_t elements = getStride();
+  for (int64_t size : shape.drop_back())
+    if (size > 0 && (llvm::MulOverflow(elements, size, elements) ||
+                     elements > dist::kMostBytes / 8))
+      return emitError() << "rows " << getStride()
+                         << " elements apart make more than "
+                         << dist::kMostBytes / 8 << " elements";
   return success();
 }

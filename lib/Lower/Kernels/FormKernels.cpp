@@ -95,7 +95,8 @@ LogicalResult StepKernels::run() {
       op.erase();
   });
   WalkResult left = step.walk([](Operation *op) {
-    if (!isa<nn::NNDialect>(op->getDialect()) && !isa<KernelOpInterface>(op))
+    if (!isa_and_nonnull<nn::NNDialect>(op->getDialect()) &&
+        !isa<KernelOpInterface>(op))
       return WalkResult::advance();
     op->emitOpError() << "has no lowering to the runtime";
     return WalkResult::interrupt();

@@ -16,7 +16,7 @@ unsigned stepCost(ArrayRef<linalg::GenericOp> ops) {
   unsigned cost = 0;
   for (linalg::GenericOp op : ops)
     for (Operation &body : op.getBody()->without_terminator()) {
-      bool isFunction = isa<math::MathDialect>(body.getDialect()) &&
+      bool isFunction = isa_and_nonnull<math::MathDialect>(body.getDialect()) &&
                         !isa<math::AbsFOp, math::FmaOp>(body);
       cost += isFunction ? 20 : isa<arith::DivFOp>(body) ? 9 : 1;
     }

@@ -55,7 +55,7 @@ module {
 
 module {
   func.func @step() {
-    // expected-error @below {{has a buffer at offset -16, in frame -1 of 0; run rt-plan-memory first}}
+    // expected-error @below {{'rt.offsets' is array<i64: -16>; it must be array<i64: ...> of numbers that are not negative}}
     %a = rt.zero {rt.offsets = array<i64: -16>} : tensor<8xf32>
     return
   }

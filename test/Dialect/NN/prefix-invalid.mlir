@@ -10,7 +10,7 @@ func.func @too_many_rows(%x: tensor<8x4xf32>) {
 
 func.func @no_rows(%x: tensor<8x4xf32>) {
   // expected-error @+1 {{takes 0 rows of 8; it must take at least 1 and at most 8}}
-  %y = nn.prefix %x rows 0 : tensor<8x4xf32> -> tensor<0x4xf32>
+  %y = nn.prefix %x rows 0 : tensor<8x4xf32> -> tensor<1x4xf32>
   return
 }
 

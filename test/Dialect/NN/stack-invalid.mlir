@@ -2,7 +2,7 @@
 
 func.func @nothing_to_stack() {
   // expected-error @+1 {{has no operands; it needs at least 1}}
-  %y = nn.stack along 0 : () -> tensor<0x8xf32>
+  %y = nn.stack along 0 : () -> tensor<1x8xf32>
   return
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Dialect/Dist/Padding.h"
 #include "tessera/Dialect/Dist/State.h"
+#include "tessera/Dialect/Dist/Tensors.h"
 #include "tessera/Dialect/Dist/TypingRule.h"
 #include "tessera/Dialect/NN/NNInterfaces.h"
 #include "tessera/Options/MeshShape.h"

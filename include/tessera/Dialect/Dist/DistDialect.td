@@ -37,6 +37,8 @@ def Dist_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 0;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kMeshAttr = "dist.mesh";
     /// Ranks of a mesh, and so stages, dimensions and levels of a state.

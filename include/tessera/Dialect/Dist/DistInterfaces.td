@@ -5,6 +5,11 @@
 
 include "mlir/IR/OpBase.td"
 
+/// An op on tensors of static shape, of numbers (Tensors.h).
+def Dist_OnTensors : NativeOpTrait<"OnTensors"> {
+  let cppNamespace = "::tessera::dist";
+}
+
 def DistributableOpInterface : OpInterface<"DistributableOpInterface"> {
   let cppNamespace = "::tessera::dist";
   let description = [{

@@ -10,7 +10,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/OpBase.td"
 
 def Dist_ConvertOp : Op<Dist_Dialect, "convert",
-    [Pure, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+    [Pure, Dist_OnTensors, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Changes the state of a tensor on one mesh axis";
   let description = [{
     This is the only op that changes a distribution. The states on `axis` before and
@@ -65,7 +65,7 @@ def Dist_ConvertOp : Op<Dist_Dialect, "convert",
 }
 
 def Dist_MaskOp : Op<Dist_Dialect, "mask",
-    [Pure, SameOperandsAndResultElementType,
+    [Pure, Dist_OnTensors, SameOperandsAndResultElementType,
      DeclareOpInterfaceMethods<DistributableOpInterface>]> {
   let summary = "Fills the padding of one dimension";
   let description = [{

@@ -33,6 +33,8 @@ def NN_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kParamAttr = "nn.param";
     static constexpr ::llvm::StringLiteral kDataAttr = "nn.data";
@@ -74,10 +76,10 @@ def NN_Heads : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[4, 5]>],
 def NN_Angles : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[2, 3]>],
                              "angles of positions, or of rows">;
 def NN_Indices : RankedTensorOf<[I32], [], "ranked tensor of indices">;
-def NN_FloatType : TypeAttrOf<AnyFloat>;
+def NN_FloatType : TypeAttrOf<AnyTypeOf<[BF16, F16, F32, F64]>>;
 
 class NN_Op<string mnemonic, list<Trait> traits = []> :
-    Op<NN_Dialect, mnemonic, !listconcat([Pure,
+    Op<NN_Dialect, mnemonic, !listconcat([Pure, Dist_OnTensors,
        DeclareOpInterfaceMethods<DistributableOpInterface>], traits)>;
 
 defvar NN_Differentiable = DeclareOpInterfaceMethods<DifferentiableOpInterface>;

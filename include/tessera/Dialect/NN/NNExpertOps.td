@@ -110,8 +110,8 @@ def NN_ExpertLinearOp : NN_Op<"expert_linear", [NN_Differentiable, NN_Cost, NN_T
   }];
   let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$weight,
                        Optional<AnyRankedTensor>:$scales, NN_Routes:$gates,
-                       UnitAttr:$transposed, OptionalAttr<TypeAttr>:$element_type,
-                       OptionalAttr<TypeAttr>:$compute);
+                       UnitAttr:$transposed, OptionalAttr<NN_FloatType>:$element_type,
+                       OptionalAttr<NN_FloatType>:$compute);
   let results = (outs AnyRankedTensor:$output);
   let hasVerifier = 1;
   let assemblyFormat = [{
@@ -126,7 +126,7 @@ def NN_ExpertLinearGradWeightOp : NN_Op<"expert_linear_grad_weight", [NN_Cost, N
     `dw[x, n, k] = sum grad[x, b, s, n] r[x, b, s, k]` over the routed rows.
   }];
   let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$rows, NN_Routes:$gates,
-                       OptionalAttr<TypeAttr>:$element_type, OptionalAttr<TypeAttr>:$compute);
+                       OptionalAttr<NN_FloatType>:$element_type, OptionalAttr<NN_FloatType>:$compute);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$grad `,` $rows `by` $gates attr-dict `:` functional-type(operands, $output)";
 }

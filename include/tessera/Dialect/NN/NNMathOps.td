@@ -23,8 +23,8 @@ def NN_EinsumOp : NN_Op<"einsum", [NN_Differentiable, NN_Cost, NN_TypedElement, 
   }];
   let arguments = (ins StrAttr:$spec, Variadic<AnyRankedTensor>:$inputs,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
-                       OptionalAttr<TypeAttr>:$element_type,
-                       OptionalAttr<TypeAttr>:$compute);
+                       OptionalAttr<NN_FloatType>:$element_type,
+                       OptionalAttr<NN_FloatType>:$compute);
   let results = (outs AnyRankedTensor:$output);
   let builders = [OpBuilder<(ins "::mlir::Type":$output, "::mlir::StringAttr":$spec,
                                  "::mlir::ValueRange":$inputs, "::mlir::FloatAttr":$scale,

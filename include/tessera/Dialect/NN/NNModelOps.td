@@ -20,7 +20,7 @@ def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable, NN_TypedElement, NN
   }];
   let arguments = (ins NN_Rows:$input, AnyRankedTensor:$weight,
                        AnyRankedTensor:$bias, F64Attr:$epsilon,
-                       OptionalAttr<TypeAttr>:$element_type);
+                       OptionalAttr<NN_FloatType>:$element_type);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
   let builders = [OpBuilder<(ins "::mlir::Type":$output, "::mlir::Value":$input,
@@ -63,7 +63,7 @@ def NN_RMSNormOp : NN_Op<"rms_norm", [NN_Differentiable, NN_TypedElement, NN_Pre
     ```
   }];
   let arguments = (ins NN_Rows:$input, AnyRankedTensor:$weight, F64Attr:$epsilon,
-                       OptionalAttr<TypeAttr>:$element_type);
+                       OptionalAttr<NN_FloatType>:$element_type);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
   let builders = [OpBuilder<(ins "::mlir::Type":$output, "::mlir::Value":$input,

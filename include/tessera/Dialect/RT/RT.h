@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Dialect/Dist/State.h"
+#include "tessera/Dialect/Dist/Tensors.h"
 #include "tessera/Dialect/NN/NNInterfaces.h"
 
 #include "tessera/Dialect/RT/RTDialect.h.inc"

@@ -7,6 +7,7 @@
 #ifndef TESSERA_DIALECT_RT_RTOPS_TD
 #define TESSERA_DIALECT_RT_RTOPS_TD
 
+include "tessera/Dialect/Dist/DistInterfaces.td"
 include "tessera/Dialect/NN/NNInterfaces.td"
 include "tessera/Dialect/RT/RTInterfaces.td"
 include "mlir/IR/DialectBase.td"
@@ -33,6 +34,8 @@ def RT_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kScheduleAttr = "rt.schedule";
     static constexpr ::llvm::StringLiteral kOffsetAttr = "rt.offset";
@@ -84,7 +87,8 @@ def RT_RowStrideAttr : AttrDef<RT_Dialect, "RowStride",
   let assemblyFormat = "`<` $stride `>`";
 }
 
-class RT_Op<string mnemonic, list<Trait> traits = []> : Op<RT_Dialect, mnemonic, traits>;
+class RT_Op<string mnemonic, list<Trait> traits = []> :
+    Op<RT_Dialect, mnemonic, !listconcat([Dist_OnTensors], traits)>;
 
 /// An op that the runtime executes, with the facts that it states of buffers.
 class RT_Call<list<string> facts = []> : DeclareOpInterfaceMethods<RuntimeCallOpInterface, facts>;

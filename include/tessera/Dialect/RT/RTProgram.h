@@ -17,6 +17,17 @@ llvm::StringRef stageAxisOf(mlir::func::FuncOp step);
 /// bytes.
 constexpr llvm::StringLiteral kWorkspaceAttr = "rt.workspace_bytes";
 
+/// On a module: what the user chose (a dictionary whose entries become top
+/// level entries of the metadata: precision, target, optimizer).
+constexpr llvm::StringLiteral kOptionsAttr = "rt.options";
+/// On a module: further entries of the metadata's report.
+constexpr llvm::StringLiteral kReportAttr = "rt.report";
+/// On a module: the metadata as a string, after rt-attach-metadata.
+constexpr llvm::StringLiteral kMetadataAttr = "rt.metadata";
+/// On sends and receives: which value of which micro-batch. Of two messages
+/// with as many bytes, one may not be taken for the other.
+constexpr llvm::StringLiteral kMessageAttr = "rt.message";
+
 /// Sets an attribute of all arguments: one by one, each would be a new list of
 /// all.
 void setArgumentAttrs(mlir::func::FuncOp func, llvm::StringRef name,

@@ -138,7 +138,7 @@ private:
 /// Neither a call nor the begin of a task.
 bool isTransparent(Operation &op) {
   return isa<rt::ViewOp, rt::ConcatOp>(op) ||
-         isa<arith::ArithDialect>(op.getDialect());
+         isa_and_nonnull<arith::ArithDialect>(op.getDialect());
 }
 
 struct BatchLaunches : tessera::impl::BatchLaunchesPassBase<BatchLaunches> {

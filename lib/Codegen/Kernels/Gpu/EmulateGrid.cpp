@@ -273,7 +273,7 @@ private:
   LogicalResult replaceHardware(LLVM::LLVMFuncOp kernel) {
     SmallVector<Operation *> hardware, addresses;
     kernel.walk([&](Operation *op) {
-      bool isNvvm = isa<NVVM::NVVMDialect>(op->getDialect());
+      bool isNvvm = isa_and_nonnull<NVVM::NVVMDialect>(op->getDialect());
       auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op);
       bool isPower =
           intrinsic && intrinsic.getIntrin() == tessera::kPowerOfTwoIntrinsic;

@@ -32,7 +32,7 @@ LogicalResult GridEmitter::check() {
   func::FuncOp func = kernel.func;
   Operation *missing = nullptr;
   func.walk([&](Operation *op) {
-    bool isFunction = isa<math::MathDialect>(op->getDialect());
+    bool isFunction = isa_and_nonnull<math::MathDialect>(op->getDialect());
     if (isFunction && op->getResult(0).getType().isF64() && !isInstruction(op))
       missing = op;
   });
