@@ -7,8 +7,8 @@
 #include "lib/Import/Widen.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
 #include "tessera/Dialect/NN/ConfigFiles.h"
+#include "tessera/Import/ProgramText.h"
 #include "tessera/Options/Counted.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -278,7 +278,7 @@ static LogicalResult chooseElements(ModuleOp module, func::FuncOp loss,
 
 static FailureOr<OwningOpRef<ModuleOp>>
 importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
-  auto module = parseSourceFile<ModuleOp>(path, context);
+  auto module = readProgram(context, path);
   if (!module)
     return failure();
   auto loss = module->lookupSymbol<func::FuncOp>("loss");
