@@ -1,5 +1,7 @@
 //===- ProgramFuzzer.cpp - mutated programs through every pass ------------===//
 // A pass may refuse a program with an error; it may not crash or go on forever.
+// Some mutants change lines of the tests' programs, the others the attributes
+// and types of programs of every level (AttributeText.h, ProgramLevels.h).
 // Mutants run in a child process, which tells in shared memory which one it is
 // at; after a crash another child goes on with the next.
 //===----------------------------------------------------------------------===//
@@ -11,6 +13,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Pipelines/Compile.h"
+#include "test/Fuzz/AttributeText.h"
+#include "test/Fuzz/ProgramLevels.h"
 #include "test/Fuzz/ProgramText.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -49,7 +53,8 @@ const char *const kWithOptions[] = {
 /// What a child tells its parent.
 struct Shared {
   uint64_t mutant, valid;
-  char passes[1024], text[1 << 16];
+  bool allowsUnknown; ///< Ops of dialects that are not registered.
+  char passes[4096], text[1 << 20];
 };
 
 struct Settings {
@@ -59,7 +64,16 @@ struct Settings {
 
 /// What is mutated, and what runs on it.
 struct Corpus {
-  std::vector<ProgramText> programs;
+  std::vector<ProgramText> programs; ///< As the tests have them.
+  std::vector<ProgramText> generic;  ///< The valid ones of these.
+  std::vector<ProgramText> levels;   ///< Small models before each pass.
+  AttributePool pool;
+  std::vector<std::string> passes;
+};
+
+/// A program to change, and the passes to run.
+struct Mutant {
+  std::string text;
   std::vector<std::string> passes;
 };
 
@@ -73,6 +87,26 @@ std::vector<std::string> passesOf(const ProgramText &program,
   if (!isOwn || rng() % 4 == 0)
     passes.push_back(corpus.passes[rng() % corpus.passes.size()]);
   return passes;
+}
+
+Mutant mutantOf(const Corpus &corpus, std::mt19937 &rng) {
+  bool changesLines = rng() % 4 == 0, isModel = rng() % 8 == 0;
+  const std::vector<ProgramText> &from = changesLines ? corpus.programs
+                                         : isModel    ? corpus.levels
+                                                      : corpus.generic;
+  const ProgramText &program = from[rng() % from.size()];
+  std::string text = changesLines
+                         ? mutated(program, corpus.programs, rng)
+                         : withOtherAttributes(program.text, corpus.pool, rng);
+  return {text, passesOf(program, corpus, rng)};
+}
+
+/// Copies a text, or as much as there is room for.
+template <size_t size>
+void copyText(char (&to)[size], const std::string &text) {
+  size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = 0;
 }
 
 /// False where the program does not even parse and verify.
@@ -103,14 +137,12 @@ void runChild(const Settings &settings, const Corpus &corpus, uint64_t from,
   for (uint64_t mutant = from; mutant < to; ++mutant) {
     std::seed_seq seed{settings.seed, mutant};
     std::mt19937 rng(seed);
-    const ProgramText &program =
-        corpus.programs[rng() % corpus.programs.size()];
-    std::string text = mutated(program, corpus.programs, rng);
-    std::vector<std::string> passes = passesOf(program, corpus, rng);
+    auto [text, passes] = mutantOf(corpus, rng);
     shared->mutant = mutant;
-    std::strncpy(shared->passes, llvm::join(passes, ",").c_str(),
-                 sizeof shared->passes - 1);
-    std::strncpy(shared->text, text.c_str(), sizeof shared->text - 1);
+    shared->allowsUnknown = rng() % 2;
+    copyText(shared->passes, llvm::join(passes, ","));
+    copyText(shared->text, text);
+    context.allowUnregisteredDialects(shared->allowsUnknown);
     alarm(kSecondsPerMutant);
     shared->valid += runMutant(context, text, passes);
   }
@@ -123,7 +155,8 @@ void keep(const Settings &settings, const Shared &shared, int signal) {
       settings.findings + "-" + std::to_string(shared.mutant) + ".mlir";
   std::ofstream(path)
       << "// RUN: not tessera-opt %s --pass-pipeline='builtin.module("
-      << shared.passes << ")'\n"
+      << shared.passes << ")'"
+      << (shared.allowsUnknown ? " --allow-unregistered-dialect\n" : "\n")
       << shared.text;
   std::cout << "mutant " << shared.mutant << " of seed " << settings.seed
             << ": " << (signal == SIGALRM ? "no end" : strsignal(signal))
@@ -147,7 +180,7 @@ bool knowsPasses(const std::vector<std::string> &passes) {
 int runMutants(const Settings &settings, const Corpus &corpus, uint64_t from,
                uint64_t to, Shared *shared) {
   uint64_t valid = shared->valid;
-  *shared = {};
+  shared->mutant = from;
   shared->valid = valid;
   pid_t child = fork();
   if (child == 0) {
@@ -161,14 +194,19 @@ int runMutants(const Settings &settings, const Corpus &corpus, uint64_t from,
 
 int fuzz(const Settings &settings) {
   std::string definitions = settings.folder + "/../include";
-  Corpus corpus{programsBelow(settings.folder), passesBelow(definitions)};
-  if (corpus.programs.empty() || corpus.passes.empty()) {
+  std::vector<ProgramText> programs = programsBelow(settings.folder);
+  std::vector<ProgramText> generic = genericForms(programs);
+  std::vector<ProgramText> levels =
+      programLevels(settings.folder + "/../examples");
+  Corpus corpus{programs, generic, levels, AttributePool(generic),
+                passesBelow(definitions)};
+  if (corpus.generic.empty() || corpus.passes.empty()) {
     std::cerr << "error: no .mlir file below '" << settings.folder
               << "', or no Passes.td below '" << definitions << "'\n";
     return 1;
   }
   llvm::append_range(corpus.passes, kWithOptions);
-  if (!knowsPasses(corpus.passes))
+  if (corpus.levels.empty() || !knowsPasses(corpus.passes))
     return 1;
   auto *shared = static_cast<Shared *>(mmap(nullptr, sizeof(Shared),
                                             PROT_READ | PROT_WRITE,
@@ -189,8 +227,10 @@ int fuzz(const Settings &settings) {
     }
   }
   std::cout << "program fuzzer: " << settings.count << " mutants of "
-            << corpus.programs.size() << " programs with seed " << settings.seed
-            << ", " << shared->valid << " ran, " << found << " crashed\n";
+            << corpus.programs.size() << " programs and "
+            << corpus.levels.size() << " levels of models with seed "
+            << settings.seed << ", " << shared->valid << " ran, " << found
+            << " crashed\n";
   return found > 0;
 }
 

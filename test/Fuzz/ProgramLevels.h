@@ -1,0 +1,22 @@
+//===- ProgramLevels.h - valid programs of every level ----------*- C++ -*-===//
+// The generic forms of the tests' programs, and of small models before each
+// pass of the compiler, with the pass that comes next.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_TEST_FUZZ_PROGRAMLEVELS_H
+#define TESSERA_TEST_FUZZ_PROGRAMLEVELS_H
+
+#include "test/Fuzz/ProgramText.h"
+
+namespace tessera::test {
+
+/// The generic forms of those programs that parse and verify.
+std::vector<ProgramText> genericForms(const std::vector<ProgramText> &programs);
+
+/// Small models below a folder of examples, compiled for several meshes: the
+/// generic form before each pass, and that pass with its options. Programs of
+/// the same text come once.
+std::vector<ProgramText> programLevels(const std::string &examples);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_FUZZ_PROGRAMLEVELS_H
