@@ -557,6 +557,11 @@ void writeProcesses() {
   seed("Reception", "wrong-secret",
        '\2' + said(0, bytesOf(opening) + std::string(32, 'p')));
   std::string called = bytesOf(opening);
+  std::string longs, start = bytesOf(openingFor(Secret())) +
+                             withLength(std::string(256, 'x')).substr(0, 200);
+  for (char who = 0; who < 3; ++who)
+    longs += said(who, start) + said(who, std::string(55, 'x'));
+  seed("Reception", "three-long", '\0' + longs);
   auto meeting = [](const std::string &first, const std::string &second) {
     std::string words = "\4";
     for (const std::string &message : {first, second})
