@@ -183,6 +183,7 @@ private:
   void addCandidates(const RowCount &own);
   void addOutput(Value value, const Twine &role, StringRef dims);
   void removeUnused();
+  LogicalResult checkComplete();
   void finish(const RowCount &own);
 
   Model &model;
@@ -312,8 +313,8 @@ Value GenerationBuilder::ofRows(Value table, Location loc) {
     table = prefix.getInput();
   Value &rows = rowsOfTables[table];
   if (!rows)
-    rows = nn::create<nn::EmbeddingOp>(b, loc, positions, map.lookup(table),
-                                       IntegerAttr());
+    rows = nn::create<nn::EmbeddingOp>(
+        b, loc, positions, map.lookupOrDefault(table), IntegerAttr());
   return rows;
 }
 
@@ -328,10 +329,10 @@ bool GenerationBuilder::addPositions(nn::AddOp op) {
   SmallVector<Value> inputs;
   bool isRewritten = false;
   for (auto [letters, input] : llvm::zip(sig.ins, op.getInputs())) {
-    bool isTable = letters == sig.out.substr(1) && letters.front() == 's' &&
-                   sig.out.front() == 'b';
+    bool isTable =
+        StringRef(letters).starts_with("s") && sig.out == "b" + letters;
     inputs.push_back(isTable ? ofRows(input, op.getLoc())
-                             : map.lookup(Value(input)));
+                             : map.lookupOrDefault(Value(input)));
     letters = isTable ? sig.out : letters;
     isRewritten |= isTable;
   }
@@ -349,8 +350,8 @@ void GenerationBuilder::rotate(nn::RopeOp op) {
   Value cosines = ofRows(op.getCosines(), op.getLoc());
   Value sines = ofRows(op.getSines(), op.getLoc());
   auto rotated =
-      nn::create<nn::RopeOp>(b, op.getLoc(), map.lookup(op.getInput()), cosines,
-                             sines, op.getInverseAttr());
+      nn::create<nn::RopeOp>(b, op.getLoc(), map.lookupOrDefault(op.getInput()),
+                             cosines, sines, op.getInverseAttr());
   rotated->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   map.map(op.getOutput(), rotated.getOutput());
 }
@@ -358,8 +359,9 @@ void GenerationBuilder::rotate(nn::RopeOp op) {
 /// The cache from now on, which is returned.
 Value GenerationBuilder::append(Value cache, Value rows, StringRef role,
                                 int64_t deal, Location loc) {
-  Value made = nn::create<nn::AppendOp>(b, loc, cache, map.lookup(rows), slots,
-                                        positions, b.getI64IntegerAttr(deal));
+  Value made =
+      nn::create<nn::AppendOp>(b, loc, cache, map.lookupOrDefault(rows), slots,
+                               positions, b.getI64IntegerAttr(deal));
   auto attrs = attributes[cast<BlockArgument>(cache).getArgNumber()];
   results.push_back(made);
   resultAttributes.push_back(b.getDictionaryAttr(
@@ -387,10 +389,10 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
       append(valueCache, op.getValue(), nn::kValueCache, deal, op.getLoc());
   Value table = op.getBiasTable();
   auto attention = nn::create<nn::CachedAttentionOp>(
-      b, op.getLoc(), map.lookup(op.getQuery()), keys, values, slots, positions,
-      table ? map.lookup(table) : Value(), op.getScaleAttr(),
-      op.getWindowAttr(), b.getI64IntegerAttr(deal), UnitAttr(),
-      op.getMaxDistanceAttr());
+      b, op.getLoc(), map.lookupOrDefault(op.getQuery()), keys, values, slots,
+      positions, table ? map.lookupOrDefault(table) : Value(),
+      op.getScaleAttr(), op.getWindowAttr(), b.getI64IntegerAttr(deal),
+      UnitAttr(), op.getMaxDistanceAttr());
   attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   map.map(op.getOutput(), attention.getOutput());
   return success();
@@ -400,7 +402,7 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
 void GenerationBuilder::attendToSource(nn::AttentionOp op) {
   auto [keys, values] = caches.lookup(op);
   auto attention = nn::create<nn::CachedAttentionOp>(
-      b, op.getLoc(), map.lookup(op.getQuery()), keys, values, slots,
+      b, op.getLoc(), map.lookupOrDefault(op.getQuery()), keys, values, slots,
       lastOfSource, Value(), op.getScaleAttr(), op.getWindowAttr(),
       b.getI64IntegerAttr(dealOf(op).parts), UnitAttr(),
       b.getI64IntegerAttr(0));
@@ -440,7 +442,7 @@ LogicalResult GenerationBuilder::make(Operation *op) {
   if (failed(rewrite(op)))
     return failure();
   if (op == model.lastOfStream && taken) {
-    Value stream = map.lookup(op->getResult(0));
+    Value stream = map.lookupOrDefault(op->getResult(0));
     map.map(op->getResult(0),
             Value(nn::create<nn::TakeOp>(b, op->getLoc(), stream, taken)));
   }
@@ -455,7 +457,8 @@ LogicalResult GenerationBuilder::rewrite(Operation *op) {
   if (isa<nn::PrefixOp>(op))
     return success(); // `ofRows` reads what it is a prefix of
   if (auto dropout = dyn_cast<nn::DropoutOp>(op))
-    return map.map(dropout.getOutput(), map.lookup(dropout.getInput())),
+    return map.map(dropout.getOutput(),
+                   map.lookupOrDefault(dropout.getInput())),
            success();
   if (auto attention = dyn_cast<nn::AttentionOp>(op))
     return attend(attention);
@@ -480,7 +483,7 @@ void placeBehind(Operation *last, Value logits) {
 }
 
 void GenerationBuilder::addScores(const RowCount &own) {
-  Value logits = map.lookup(model.logits);
+  Value logits = map.lookupOrDefault(model.logits);
   Operation *last = &func.getBody().front().back();
   TokenScores scores = scoreLabels(b, model.logits.getLoc(), logits, labels);
   placeBehind(last, logits);
@@ -489,7 +492,7 @@ void GenerationBuilder::addScores(const RowCount &own) {
 }
 
 void GenerationBuilder::addCandidates(const RowCount &own) {
-  Value logits = map.lookup(model.logits);
+  Value logits = map.lookupOrDefault(model.logits);
   Operation *last = &func.getBody().front().back();
   Candidates found = findCandidates(b, model.logits.getLoc(), logits, sampling,
                                     sizes.candidates);
@@ -512,13 +515,28 @@ void GenerationBuilder::removeUnused() {
   }
 }
 
+/// Refuses a model that reads more than parameters, tables, tokens and what a
+/// program for generation has in their place, such as segments of documents.
+LogicalResult GenerationBuilder::checkComplete() {
+  Block &body = func.getBody().front();
+  for (Operation &op : body)
+    for (Value operand : op.getOperands())
+      if (operand.getParentBlock() != &body)
+        return op.emitOpError()
+               << "reads a value of type " << operand.getType()
+               << " that programs for generation do not have; a model reads "
+                  "parameters, tables and tokens";
+  return success();
+}
+
 void GenerationBuilder::finish(const RowCount &own) {
   if (own.scores())
     addScores(own);
   else if (sizes.candidates && !own.encodes())
     addCandidates(own);
   else if (!own.encodes())
-    addOutput(map.lookup(model.logits), own.program + nn::kLogits, "bmv");
+    addOutput(map.lookupOrDefault(model.logits), own.program + nn::kLogits,
+              "bmv");
   func::ReturnOp::create(b, func.getLoc(), results);
   removeUnused();
   func.setType(b.getFunctionType(func.getBody().front().getArgumentTypes(),
@@ -543,6 +561,8 @@ LogicalResult GenerationBuilder::build(const RowCount &own,
       return failure();
   if (own.encodes())
     appendSource();
+  if (failed(checkComplete()))
+    return failure();
   finish(own);
   return success();
 }

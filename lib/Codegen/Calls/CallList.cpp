@@ -50,14 +50,23 @@ Value CallList::codeOf(const Slot &slot, StatusFunction &function,
 // Words
 //===----------------------------------------------------------------------===//
 
-/// Buffers lie in the arena or, in a program of tasks, in one of its frames.
+/// Frames are known where a micro-batch is: inside a task.
+static bool isInTask(Operation *op) {
+  for (; op && !isa<func::FuncOp>(op); op = op->getParentOp())
+    for (Operation *at = op; at; at = at->getPrevNode())
+      if (rt::isTaskBorder(at))
+        return isa<rt::TaskOp>(at);
+  return false;
+}
+
+/// Buffers lie in the arena or, in a task, in a frame of the program.
 static LogicalResult checkFrames(const RuntimeCall &call, Operation *op) {
   auto program = op->getParentOfType<func::FuncOp>();
   bool hasTasks = program->hasAttr(rt::RTDialect::kOrderAttr);
   int64_t frames = hasTasks ? rt::countFrames(program) : 0;
   for (Value buffer : call.buffers) {
     int64_t frame = buffer ? rt::frameOf(*rt::offsetOf(buffer)) : 0;
-    if (frame < 0 || frame > frames)
+    if (frame < 0 || frame > frames || (frame > 0 && !isInTask(op)))
       return op->emitError()
              << "has a buffer at offset " << *rt::offsetOf(buffer)
              << ", in frame " << frame << " of " << frames
