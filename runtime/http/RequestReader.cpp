@@ -12,8 +12,23 @@ namespace beast = boost::beast::http;
 /// Bytes that frames may take for each byte of a body: "1\r\nx\r\n" is five.
 static constexpr std::size_t kMostFrame = 8;
 
+/// Beast lets any byte into a quoted extension of a chunk; to some readers a
+/// line ends with LF alone.
+static bool isPlain(std::string_view extension) {
+  return std::all_of(extension.begin(), extension.end(),
+                     [](char c) { return c == '\t' || (c >= ' ' && c < 127); });
+}
+
 struct RequestReader::Parser {
   beast::request_parser<beast::string_body> of;
+  /// The parser refers to it.
+  std::function<void(std::uint64_t, boost::beast::string_view,
+                     boost::system::error_code &)>
+      onChunk = [](std::uint64_t, boost::beast::string_view extension,
+                   boost::system::error_code &error) {
+        if (!isPlain({extension.data(), extension.size()}))
+          error = beast::error::bad_chunk_extension;
+      };
 };
 
 bool http::isSameText(std::string_view a, std::string_view b) {
@@ -36,6 +51,7 @@ RequestReader::RequestReader(const HttpLimits &limits)
       std::min<std::size_t>(2 * limits.headBytes, UINT32_MAX)));
   parser->of.body_limit(limits.bodyBytes);
   parser->of.eager(true);
+  parser->of.on_chunk_header(parser->onChunk);
 }
 
 RequestReader::~RequestReader() = default;

@@ -190,7 +190,9 @@ TEST(RequestReader, RefusesChunksThatReadersTakeInSeveralWays) {
         "-5\r\nHello\r\n", " 5\r\nHello\r\n", "5 \r\nHello\r\n",
         "5;\r\nHello\r\n", "5;a=\r\nHello\r\n", "\r\nHello", "g\r\n",
         "5\rHello\r\n", "10000000000000000\r\n",
-        "0\r\nContent-Length: 3\r\n\r\n", "0\r\nX: a\nb\r\n\r\n"})
+        "0\r\nContent-Length: 3\r\n\r\n", "0\r\nX: a\nb\r\n\r\n",
+        "5;a=\"\n\"\r\nHello\r\n", "5;a=\"\x7f\"\r\nHello\r\n",
+        "0;a=\"\n\"\r\n\r\n"})
     EXPECT_EQ(outcomeOf(post(kChunked, text)).status, 400) << text;
 }
 
