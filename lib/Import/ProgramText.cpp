@@ -3,6 +3,7 @@
 #include "tessera/Import/ProgramText.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
+#include "tessera/Json/ReadText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -167,9 +168,11 @@ OwningOpRef<ModuleOp> tessera::readProgram(MLIRContext *context,
     emitError(UnknownLoc::get(context)) << "'" << path << "' " << why;
     return nullptr;
   };
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return refuse("cannot be read: " + buffer.getError().message());
+  auto buffer = readText(path, kLongestProgram, "a program");
+  if (!buffer) {
+    emitError(UnknownLoc::get(context)) << llvm::toString(buffer.takeError());
+    return nullptr;
+  }
   // MLIR's reader of bytecode trusts what it reads.
   if (isBytecode((*buffer)->getMemBufferRef()))
     return refuse("is bytecode of MLIR; give the program as text");

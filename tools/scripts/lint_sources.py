@@ -97,7 +97,7 @@ READERS = [
     (r"\b(nlohmann/json|nlohmann::)", "JSON",
      {"runtime/", "examples/", "test/"}, "call parseJson of tessera/Json/ParseJson.h"),
     (r"\bMemoryBuffer\s*::\s*(getFile\w*|getSTDIN|getOpenFile\w*)", "a file",
-     {"lib/Target/Process.cpp", "tools/tessera/Doctor.cpp"}, "call readText of tessera/Json/ReadText.h, which has a limit"),
+     {"lib/Target/Process.cpp", "tools/tessera/Doctor.cpp", "tools/tessera-opt/"}, "call readText of tessera/Json/ReadText.h, which has a limit"),
 ]
 
 

@@ -9,6 +9,7 @@
 #include "tessera/tokenizer.hpp"
 
 #include <ctime>
+#include <mutex>
 #include <random>
 #include <type_traits>
 #include <utility>
@@ -94,6 +95,9 @@ public:
   /// and are not supported are errors, too.
   Completion(const CompletionModel &model, const std::string &body)
       : model(model) {
+    // One body at a time is parsed: its values take more memory than its text.
+    static std::mutex parsing;
+    std::unique_lock<std::mutex> lock(parsing);
     JsonTreeBuilder builder(fields);
     if (auto problem = readJson(body, json_kinds::completion, builder))
       throw CompletionError(400, "the body is refused: " + problem->text());
@@ -109,6 +113,7 @@ public:
                   harmless.value(key, Json()) == value,
               "'" + key + "' is not supported; leave it out");
     fields = nullptr; // A completion lives long.
+    lock.unlock();
     request =
         model.texts.begin(idsOf(prompt), options, stops, model.mostRequests);
     require(request != nullptr,
