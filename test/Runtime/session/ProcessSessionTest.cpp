@@ -185,9 +185,9 @@ TEST(ProcessSession, OptionsAreChecked) {
 TEST(ProcessSession, CallersOptionsMustBeTheSame) {
   std::string rendezvous = freeRendezvous();
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < 2; ++rank)
+  for (int rank = 0; rank < 4; ++rank)
     threads.emplace_back([&, rank] {
-      std::string rate = rank == 0 ? "0.1" : "0.2";
+      std::string rate = rank == 1 ? "0.2" : "0.1";
       const char *agreement[] = {"--steps", "9", "--lr", rate.c_str(), nullptr};
       tsr_session_options options = {};
       options.world_size = 4;
