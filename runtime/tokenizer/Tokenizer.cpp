@@ -87,9 +87,10 @@ static constexpr const char *vocabularies[] = {"vocab.json",
                                           const std::string &name) {
   fail(TSR_UNSUPPORTED, "'", folder, "' holds ", name,
        ", but no tokenizer.json, which says how texts become tokens of it; let "
-       "transformers make one: python3 -c \"from transformers import "
-       "AutoTokenizer; AutoTokenizer.from_pretrained('",
-       folder, "').save_pretrained('", folder, "')\"");
+       "transformers make one: python3 -c 'import sys, transformers; "
+       "transformers.AutoTokenizer.from_pretrained(sys.argv[1])."
+       "save_pretrained(sys.argv[1])' ",
+       shellWord(folder));
 }
 
 /// `transformers` reads special_tokens_map.json only in older folders, where it

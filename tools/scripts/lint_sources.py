@@ -118,6 +118,15 @@ def readers(path, text):
             yield f"reader: {path}:{line} reads {what} by '{match.group()}'; {remedy}"
 
 
+def printing(path, text):
+    """Texts of files are escaped where the driver prints them: in one place, and where CLI11 prints."""
+    seams = ("tools/tessera/report/Output.cpp", "tools/tessera/options/CommandLine.cpp")
+    if path.startswith("tools/tessera/") and path not in seams:
+        for match in re.finditer(r"\b(?:outs|errs)\(\)|\bstd::(?:cout|cerr)\b|\b(?:f?printf|puts|putchar)\(|\bf(?:puts|write)\([^;]*\bstd(?:out|err)\b", text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"printing: {path}:{line} has '{match.group()}'; print through tools/tessera/report/Output.h"
+
+
 def main(paths):
     headers = {}
     for path in paths:
@@ -125,7 +134,7 @@ def main(paths):
             continue
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        for check in (includes, banner, guard, readers):
+        for check in (includes, banner, guard, readers, printing):
             yield from check(path, text)
         if path.endswith(".h") and os.path.basename(path) != "Passes.h":
             headers.setdefault(os.path.basename(path), []).append(path)

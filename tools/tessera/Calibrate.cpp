@@ -5,6 +5,7 @@
 #include "tools/tessera/calibrate/CalibrateGpus.h"
 #include "tools/tessera/calibrate/FitRates.h"
 #include "tools/tessera/calibrate/WriteMachine.h"
+#include "tools/tessera/report/Output.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,7 +30,7 @@ static bool measureAll(const DriverOptions &options, int64_t cores,
       calibrationPrograms(cores, isQuick);
   auto say = [&](const Twine &text) {
     if (!isQuick)
-      errs() << text << "\n";
+      standardError() << text << "\n";
   };
   std::vector<TimedProgram> timed(programs.size());
   say("compiling " + counted(static_cast<int64_t>(programs.size()), "program"));

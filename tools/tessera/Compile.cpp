@@ -3,6 +3,7 @@
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/CompileModel.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
 #include "llvm/Support/FileSystem.h"
@@ -30,7 +31,8 @@ int tessera::runCompile(const DriverOptions &options) {
   Report report;
   if (!artifact.load(output) || !report.readHeadline(artifact.metadata()))
     return 1;
-  llvm::outs() << "wrote " << output << ": " << report.headline() << " ("
-               << llvm::formatv("{0:f1}", seconds.count()) << " s)\n";
+  standardOutput() << "wrote " << printable(output) << ": " << report.headline()
+                   << " (" << llvm::formatv("{0:f1}", seconds.count())
+                   << " s)\n";
   return 0;
 }

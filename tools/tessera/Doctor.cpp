@@ -7,6 +7,7 @@
 #include "tessera/tessera.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/DeviceReport.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/ProductRate.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/ADT/StringExtras.h"
@@ -194,19 +195,17 @@ int tessera::runDoctor(const DriverOptions &options) {
                                   {"state", stateName(f.state)},
                                   {"value", f.value},
                                   {"remedy", f.remedy}});
-    outs() << formatv("{0:2}",
-                      json::Value(json::Object{{"ok", !broken},
-                                               {"findings", std::move(list)}}))
-           << "\n";
+    printJson(json::Object{{"ok", !broken}, {"findings", std::move(list)}}, 2);
     return broken;
   }
   for (const Finding &f : findings) {
-    outs() << left_justify(stateName(f.state), 9) << left_justify(f.what, 17)
-           << f.value << "\n";
+    standardOutput() << left_justify(stateName(f.state), 9)
+                     << left_justify(f.what, 17) << printable(f.value) << "\n";
     if (!f.remedy.empty())
-      outs() << std::string(26, ' ') << "to get it: " << f.remedy << "\n";
+      standardOutput() << std::string(26, ' ')
+                       << "to get it: " << printable(f.remedy) << "\n";
   }
-  outs() << (broken ? "training does not work here\n"
-                    : "training on the CPU works here\n");
+  standardOutput() << (broken ? "training does not work here\n"
+                              : "training on the CPU works here\n");
   return broken;
 }

@@ -8,6 +8,7 @@
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "llvm/ADT/StringExtras.h"
@@ -359,24 +360,25 @@ json::Value Encoding::jsonOf(const Text &text) {
 void Encoding::print(size_t number) {
   const Text &text = texts[number];
   if (options.json) {
-    llvm::outs() << jsonOf(text) << "\n";
+    printJson(jsonOf(text));
     return;
   }
   if (options.encode.embeds) {
     llvm::ListSeparator space(" ");
     for (double value : text.embedding)
-      llvm::outs() << space << llvm::formatv("{0:f8}", value);
-    llvm::outs() << "\n";
+      standardOutput() << space << llvm::formatv("{0:f8}", value);
+    standardOutput() << "\n";
     return;
   }
-  llvm::outs() << "[" << number << "] "
-               << tokenizer.textOf(text.ids, TSR_WITH_SPECIAL) << "\n";
+  standardOutput() << "[" << number << "] ";
+  printModelText(tokenizer.textOf(text.ids, TSR_WITH_SPECIAL) + "\n");
   for (size_t which = 0; which < text.masks.size(); ++which) {
-    llvm::outs() << "  position " << text.masks[which] << "\n";
-    for (const Filling &filling : text.fillings[which])
-      llvm::outs() << llvm::formatv(
-          "    {0:f4} {1}\n", filling.probability,
-          tokenizer.textOf({filling.token}, TSR_WITH_SPECIAL));
+    standardOutput() << "  position " << text.masks[which] << "\n";
+    for (const Filling &filling : text.fillings[which]) {
+      standardOutput() << llvm::formatv("    {0:f4} ", filling.probability);
+      printModelText(tokenizer.textOf({filling.token}, TSR_WITH_SPECIAL) +
+                     "\n");
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/input/SharedFiles.h"
 #include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/LabelBytes.h"
@@ -63,12 +64,12 @@ static void print(const DriverOptions &options, const Measurement &result,
   if (options.launch.rank != 0)
     return;
   if (options.json) {
-    llvm::outs() << jsonOf(result, data.batches(), data.leftOut()) << "\n";
+    printJson(jsonOf(result, data.batches(), data.leftOut()));
     return;
   }
-  std::printf("%s\n", result.text().c_str());
+  printFormatted("%s\n", result.text().c_str());
   if (int64_t leftOut = data.leftOut())
-    std::printf(
+    printFormatted(
         "%lld sequence%s left out: %s, %lld of them\n",
         static_cast<long long>(leftOut), leftOut == 1 ? " was" : "s were",
         options.evalBatches
@@ -181,16 +182,16 @@ static int evaluateChoices(DriverOptions &options) {
   if (!session || !loadParameters(options, artifact, session.get()))
     return 1;
   if (options.launch.rank == 0 && !options.json)
-    std::printf("evaluating %s%s\n", report.headline().c_str(),
-                processesText(options.launch).c_str());
+    printFormatted("evaluating %s%s\n", report.headline().c_str(),
+                   processesText(options.launch).c_str());
   if (!(programs.runsRows(options.launch)
             ? scoreByRows(questions, session.get(), report)
             : questions.score(session.get())))
     return 1;
   if (options.launch.rank == 0 && options.json)
-    llvm::outs() << questions.json() << "\n";
+    printJson(questions.json());
   else if (options.launch.rank == 0)
-    std::printf("%s\n", questions.text().c_str());
+    printFormatted("%s\n", questions.text().c_str());
   return 0;
 }
 
@@ -224,8 +225,8 @@ int tessera::runEvaluate(const DriverOptions &given) {
       !loadParameters(options, artifact, session.get()))
     return 1;
   if (options.launch.rank == 0 && !options.json)
-    std::printf("evaluating %s%s\n", report.headline().c_str(),
-                processesText(options.launch).c_str());
+    printFormatted("evaluating %s%s\n", report.headline().c_str(),
+                   processesText(options.launch).c_str());
   Measurement result;
   if (!data.measure(session.get(), result))
     return 1;

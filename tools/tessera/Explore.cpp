@@ -7,6 +7,7 @@
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/page/Page.h"
 #include "tools/tessera/passes/PassHistory.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/simulate/Prediction.h"
 #include "tools/tessera/simulate/ReadProgram.h"
@@ -55,7 +56,7 @@ static int showOnce(const DriverOptions &options) {
   }
   json::Value value(std::move(data));
   if (options.json)
-    outs() << formatv("{0}", value) << "\n";
+    printJson(value);
   return !writePage(options.html, "explore", report.headline(), value);
 }
 
@@ -72,8 +73,9 @@ int tessera::runExplore(const DriverOptions &options) {
   };
   std::string error =
       servePage(service, options.explore.port, [](const std::string &address) {
-        outs() << "open " << address << "  (Ctrl-C ends the server)\n";
-        outs().flush();
+        standardOutput() << "open " << address
+                         << "  (Ctrl-C ends the server)\n";
+        flushOutput();
       });
   return error.empty() ? 0 : printError(error);
 }

@@ -4,6 +4,7 @@
 #include "tools/tessera/generate/Chat.h"
 #include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -148,8 +149,8 @@ void Generating::accept(const tsr_generated &made,
   }
   text.text += added;
   if (isStreamed()) {
-    llvm::outs() << added;
-    llvm::outs().flush();
+    printModelText(added);
+    flushOutput();
   }
 }
 
@@ -187,11 +188,12 @@ void Generating::print(size_t number) {
       line["log_probabilities"] = text.logProbabilities;
       line["alternatives"] = std::move(text.alternatives);
     }
-    llvm::outs() << json::Value(std::move(line)) << "\n";
+    printJson(std::move(line));
   } else if (isStreamed()) {
-    llvm::outs() << "\n";
+    standardOutput() << "\n";
   } else {
-    llvm::outs() << "[" << number << "] " << text.text << "\n";
+    standardOutput() << "[" << number << "] ";
+    printModelText(text.text + "\n");
   }
 }
 
@@ -205,11 +207,11 @@ void Generating::printTimes(double prompts, double all) const {
   const std::string shared =
       reused ? ", of which " + std::to_string(reused) + " did not run again"
              : "";
-  std::fprintf(stderr,
-               "%zu prompt tokens%s; first token after %.2f s; %zu new tokens, "
-               "%.1f per second\n",
-               taken, shared.c_str(), prompts, made,
-               all > prompts ? (made - 1) / (all - prompts) : 0.0);
+  standardError() << llvm::format(
+      "%zu prompt tokens%s; first token after %.2f s; %zu new tokens, "
+      "%.1f per second\n",
+      taken, shared.c_str(), prompts, made,
+      all > prompts ? (made - 1) / (all - prompts) : 0.0);
 }
 
 /// What top_p or min_p would have kept beyond the artifact's candidates.

@@ -5,6 +5,7 @@
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -30,7 +31,7 @@ int tessera::runImport(const DriverOptions &options) {
   (*module)->print(stream, OpPrintingFlags().enableDebugInfo(toFile));
   stream << "\n";
   if (!toFile)
-    llvm::outs() << text;
+    standardOutput() << text;
   else if (std::error_code error = writeOutput(options.output, {text}))
     return printError("cannot write '" + options.output +
                       "': " + error.message());

@@ -4,6 +4,7 @@
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/RunRecord.h"
 #include "llvm/Support/FileSystem.h"
@@ -45,7 +46,8 @@ int tessera::runMerge(const DriverOptions &options) {
     return printError("nothing says which model '" + options.adapter +
                       "' adapts; name its directory: tessera merge MODEL "
                       "--adapter " +
-                      options.adapter + " -o " + options.output);
+                      shellWord(options.adapter) + " -o " +
+                      shellWord(options.output));
   if (options.model.empty())
     printNote("the model is '" + model + "', which '" + options.adapter +
               "' was trained beside");
@@ -54,6 +56,6 @@ int tessera::runMerge(const DriverOptions &options) {
   if (tsr_adapter_merge(model.c_str(), adapter.c_str(),
                         options.output.c_str()) != TSR_OK)
     return printError(tsr_last_error());
-  llvm::outs() << "wrote " << options.output << "\n";
+  standardOutput() << "wrote " << printable(options.output) << "\n";
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/page/Page.h"
 #include "tools/tessera/plan/PlanText.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/simulate/ClusterDevice.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -122,9 +123,9 @@ static int explain(const DriverOptions &options,
       return printError("'" + path + "': " + both[i].of.problem);
   }
   if (options.json)
-    outs() << formatv("{0:2}", compareStepsJson(both[0], both[1])) << "\n";
+    printJson(compareStepsJson(both[0], both[1]), 2);
   else
-    outs() << compareSteps(both[0], both[1], kTerminalWidth);
+    standardOutput() << compareSteps(both[0], both[1], kTerminalWidth);
   return 0;
 }
 
@@ -160,9 +161,9 @@ int tessera::runPlan(const DriverOptions &given) {
                  text.json()))
     return 1;
   if (options.json)
-    outs() << formatv("{0:2}", text.json()) << "\n";
+    printJson(text.json(), 2);
   else
-    outs() << text.text(kTerminalWidth * 2);
+    standardOutput() << text.text(kTerminalWidth * 2);
   return writePlan(options, result.steps.front(), planner.searchSpace(),
                    *cluster);
 }

@@ -8,6 +8,7 @@
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/page/Page.h"
 #include "tools/tessera/passes/PassHistory.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -82,8 +83,8 @@ int tessera::runReport(const DriverOptions &options) {
                   options.isArtifact() ? nullptr : passes.json()}))
     return 1;
   if (options.json)
-    outs() << formatv("{0:2}", report.json()) << "\n";
+    printJson(report.json(), 2);
   else
-    outs() << report.text(columns(options));
+    standardOutput() << report.text(columns(options));
   return 0;
 }

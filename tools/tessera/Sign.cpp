@@ -3,6 +3,7 @@
 #include "tessera/Target/OutputFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,7 +26,7 @@ int tessera::runSign(const DriverOptions &options) {
   ArtifactFile artifact;
   if (!artifact.load(output))
     return 1;
-  llvm::outs() << "wrote " << output << ": signed by key " << artifact.signer()
-               << "\n";
+  standardOutput() << "wrote " << printable(output) << ": signed by key "
+                   << artifact.signer() << "\n";
   return 0;
 }

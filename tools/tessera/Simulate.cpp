@@ -6,6 +6,7 @@
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/page/Page.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/simulate/ClusterDevice.h"
 #include "tools/tessera/simulate/Prediction.h"
@@ -92,8 +93,9 @@ int tessera::runSimulate(const DriverOptions &given) {
                  prediction.json()))
     return 1;
   if (options.json)
-    outs() << formatv("{0:2}", prediction.json()) << "\n";
+    printJson(prediction.json(), 2);
   else
-    outs() << report.headline() << "\n" << prediction.text(kTerminalWidth);
+    standardOutput() << report.headline() << "\n"
+                     << prediction.text(kTerminalWidth);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include "tessera/Options/Counted.h"
 #include "tessera/tokenizer.h"
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/tokenize/Documents.h"
 #include "tools/tessera/tokenize/TokenOutput.h"
@@ -155,19 +156,22 @@ void Tokenizing::endDocument() {
 
 void Tokenizing::print() const {
   auto ratio = static_cast<double>(bytes) / tokens.tokens();
-  llvm::outs() << "wrote " << tokens.path() << ": " << tokens.tokens()
-               << " tokens (" << tokens.type() << ", vocabulary "
-               << vocabulary() << ") of " << tokens.documents()
-               << (tokens.documents() == 1 ? " document" : " documents") << ", "
-               << llvm::format("%.2f", ratio) << " bytes per token\n";
+  standardOutput() << "wrote " << printable(tokens.path()) << ": "
+                   << tokens.tokens() << " tokens (" << tokens.type()
+                   << ", vocabulary " << vocabulary() << ") of "
+                   << tokens.documents()
+                   << (tokens.documents() == 1 ? " document" : " documents")
+                   << ", " << llvm::format("%.2f", ratio)
+                   << " bytes per token\n";
   if (std::string left = leftOut.text(); !left.empty())
-    llvm::outs() << "left out: " << left << "; --strict refuses them\n";
+    standardOutput() << "left out: " << left << "; --strict refuses them\n";
   if (repeated)
-    llvm::outs() << "left out: " << counted(repeated, "repeated separator")
-                 << "\n";
+    standardOutput() << "left out: " << counted(repeated, "repeated separator")
+                     << "\n";
   if (std::string flags = tokens.readingFlags(); !flags.empty())
-    llvm::outs() << "train on it with: --data " << tokens.path() << " " << flags
-                 << "\n";
+    standardOutput() << "train on it with: --data "
+                     << printable(shellWord(tokens.path())) << " " << flags
+                     << "\n";
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/SharedFiles.h"
 #include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/RunLength.h"
@@ -50,7 +51,7 @@ static void printRateChanges(const LearningRateOptions &compiled,
                              const LearningRateOptions &rate) {
   std::string changes = rateChanges(compiled, rate);
   if (!changes.empty())
-    std::printf("learning rate: as compiled, except %s\n", changes.c_str());
+    printFormatted("learning rate: as compiled, except %s\n", changes.c_str());
 }
 
 /// A default is no reason to refuse a short run, whose steps are those of a
@@ -124,7 +125,7 @@ int tessera::runTrain(const DriverOptions &given) {
   if (training.isFinished())
     return training.finish() ? 0 : 1;
   if (options.launch.rank == 0) {
-    std::printf("%s", training.header(report).c_str());
+    printFormatted("%s", training.header(report).c_str());
     noteNothingKept(options);
   }
   describeRate(options, report);

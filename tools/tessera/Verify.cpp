@@ -6,6 +6,7 @@
 #include "tessera/Options/Counted.h"
 #include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/verify/VerifyEncoding.h"
@@ -370,22 +371,21 @@ int Verification::report() const {
                                           {"what", v.what},
                                           {"ok", v.failure.empty()},
                                           {"failure", v.failure}});
-    llvm::outs() << llvm::json::Value(llvm::json::Object{
-                        {"ok", !failed},
-                        {"status", failed ? "failed" : "verified"},
-                        {"checks", std::move(checks)}})
-                 << "\n";
+    printJson(llvm::json::Object{{"ok", !failed},
+                                 {"status", failed ? "failed" : "verified"},
+                                 {"checks", std::move(checks)}});
     return failed ? 1 : 0;
   }
   for (const Verdict &v : verdicts)
-    llvm::outs() << llvm::formatv("  {0,-8} {1,-4} {2}\n", v.check,
-                                  v.failure.empty() ? "ok" : "FAIL", v.what);
+    standardOutput() << llvm::formatv("  {0,-8} {1,-4} {2}\n", v.check,
+                                      v.failure.empty() ? "ok" : "FAIL",
+                                      printable(v.what));
   if (!failed) {
-    llvm::outs() << "OK\n";
+    standardOutput() << "OK\n";
     return 0;
   }
-  llvm::outs() << "FAILED: " << failed->check << ": " << failed->failure
-               << "\n";
+  standardOutput() << "FAILED: " << failed->check << ": "
+                   << printableMessage(failed->failure) << "\n";
   return 1;
 }
 
@@ -411,7 +411,6 @@ int tessera::runVerify(const DriverOptions &options) {
 }
 
 void tessera::printVerifyError(const std::string &error) {
-  llvm::outs() << llvm::json::Value(llvm::json::Object{
-                      {"ok", false}, {"status", "error"}, {"error", error}})
-               << "\n";
+  printJson(
+      llvm::json::Object{{"ok", false}, {"status", "error"}, {"error", error}});
 }

@@ -6,13 +6,11 @@
 #include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/DeviceReport.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/RunRecord.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/raw_ostream.h"
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
 
 using namespace tessera;
 
@@ -84,18 +82,6 @@ static int runCommand(const DriverOptions &options) {
   return 1;
 }
 
-/// What was printed may not have arrived: the disk behind it may be full.
-static std::error_code flushOutput() {
-  llvm::outs().flush();
-  std::error_code error = llvm::outs().error();
-  llvm::outs().clear_error();
-  bool hasFailed = std::ferror(stdout) != 0;
-  if (std::fflush(stdout) != 0)
-    return std::error_code(errno, std::generic_category());
-  return hasFailed && !error ? std::make_error_code(std::errc::io_error)
-                             : error;
-}
-
 int main(int argc, char **argv) {
   // A file of ours must not become the standard output.
   if (std::error_code error =
@@ -111,7 +97,7 @@ int main(int argc, char **argv) {
   // A verdict is printed already; an error is not one.
   if (asksForJson(argc, argv, "verify") && !printedErrors().empty())
     printVerifyError(printedErrors());
-  std::error_code error = flushOutput();
+  std::error_code error = finishOutput();
   // A run may have been stopped because nobody reads its output.
   if (error && exitCode != kStoppedExitCode)
     return printError("cannot write the standard output: " + error.message());

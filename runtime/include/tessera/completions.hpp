@@ -6,6 +6,7 @@
 #define TESSERA_COMPLETIONS_HPP
 
 #include "tessera/json_reader.hpp"
+#include "tessera/printable.hpp"
 #include "tessera/tokenizer.hpp"
 
 #include <ctime>
@@ -69,8 +70,9 @@ struct CompletionModel {
       list = "by " + config.file + ": " + list + ", unless a request says " +
              "otherwise\n";
     if (!config.notFollowed.empty())
-      list +=
-          "not followed of " + config.file + ": " + config.notFollowed + "\n";
+      list += printableMessage("not followed of " + config.file + ": " +
+                               config.notFollowed) +
+              "\n";
     return list;
   }
 

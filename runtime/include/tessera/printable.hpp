@@ -163,9 +163,9 @@ inline std::string printable(std::string_view text,
   return result;
 }
 
-/// The bytes of a value in a message. Of a longer one the message has the
-/// beginning, and the number of bytes.
-constexpr std::size_t kLongestValue = 200;
+/// The bytes of a value in a message, which may be a path. Of a longer one the
+/// message has the beginning, and the number of bytes.
+constexpr std::size_t kLongestValue = 600, kBeginningOfValue = 200;
 /// The bytes of a message. Of a longer one the middle is left out, because its
 /// end often says what to do.
 constexpr std::size_t kLongestMessage = 1900;
@@ -216,7 +216,7 @@ template <class Put> void putMessage(std::string_view text, Put &&put) {
 inline std::string printableValue(std::string_view text) {
   if (text.size() <= kLongestValue)
     return printable(text);
-  return printable(detail::headOf(text, kLongestValue)) + "..(" +
+  return printable(detail::headOf(text, kBeginningOfValue)) + "..(" +
          std::to_string(text.size()) + " bytes)";
 }
 

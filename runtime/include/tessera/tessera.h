@@ -38,7 +38,7 @@ typedef enum tsr_status {
 
 /* Message of the last failure on this thread; "" if there was none. It is one
  * line of UTF-8 that a terminal can print: what else names of files and of what
- * is in them hold is written as \x1b or \u202e, and values of more than 200
+ * is in them hold is written as \x1b or \u202e, and values of more than 600
  * bytes are cut. Valid until the next call on this thread. */
 const char *tsr_last_error(void);
 /* Makes `message` this thread's last error and returns `status`: for libraries

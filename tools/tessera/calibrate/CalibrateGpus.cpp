@@ -5,6 +5,7 @@
 #include "tools/tessera/calibrate/GpuPrograms.h"
 #include "tools/tessera/calibrate/WriteMachine.h"
 #include "tools/tessera/report/DeviceReport.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -55,8 +56,8 @@ static bool measureAll(const std::vector<CalibrationProgram> &programs,
       static_cast<int64_t>(llvm::hardware_concurrency().compute_thread_count());
   for (const auto &[number, program] : llvm::enumerate(programs)) {
     if (!isQuick)
-      llvm::errs() << llvm::formatv("measuring {0} of {1}\n", number + 1,
-                                    programs.size());
+      standardError() << llvm::formatv("measuring {0} of {1}\n", number + 1,
+                                       programs.size());
     TimedProgram timed;
     if (!timed.open(program, cores) || !timed.run(isQuick ? 2 : 5))
       return false;

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/calibrate/WriteMachine.h"
 #include "tessera/Target/OutputFile.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -13,11 +14,12 @@ int tessera::writeMachine(const DriverOptions &options,
   std::string path = options.output.empty() ? "machine.toml" : options.output;
   std::string text = comment + simulate::clusterText(cluster);
   if (path == "-") {
-    llvm::outs() << text;
+    standardOutput() << text;
     return 0;
   }
   if (std::error_code error = writeOutput(path, {text}))
     return printError("cannot write '" + path + "': " + error.message());
-  llvm::outs() << "wrote " << path << ": " << cluster.name << "\n";
+  standardOutput() << "wrote " << printable(path) << ": "
+                   << printable(cluster.name) << "\n";
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/generate/Chat.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -86,8 +87,8 @@ bool Chat::fit(std::vector<int32_t> &prompt) {
 /// A text after "Assistant:" begins with a space, which is not for the eye.
 void Chat::show(const std::string &part, bool isFirst) const {
   llvm::StringRef shown = part;
-  llvm::outs() << (isFirst ? shown.ltrim() : shown);
-  llvm::outs().flush();
+  printModelText(isFirst ? shown.ltrim() : shown);
+  flushOutput();
 }
 
 bool Chat::stream(int64_t request, std::string &answer) {
@@ -115,8 +116,8 @@ bool Chat::stream(int64_t request, std::string &answer) {
     show(added, llvm::StringRef(answer).trim().empty());
     answer += added;
   }
-  llvm::outs() << "\n";
-  llvm::outs().flush();
+  standardOutput() << "\n";
+  flushOutput();
   return true;
 }
 
@@ -139,13 +140,13 @@ bool Chat::run() {
   const bool asks = isatty(STDIN_FILENO);
   for (std::string line;;) {
     if (asks)
-      llvm::errs() << "> ";
+      standardError() << "> ";
     if (!std::getline(std::cin, line))
       break;
     if (!llvm::StringRef(line).trim().empty() && !answer(line))
       return false;
   }
   if (asks)
-    llvm::errs() << "\n";
+    standardError() << "\n";
   return true;
 }

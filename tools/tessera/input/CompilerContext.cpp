@@ -1,25 +1,17 @@
 //===- CompilerContext.cpp - an MLIR context that prints its diagnostics --===//
 
 #include "tools/tessera/input/CompilerContext.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace tessera;
 
-static LogicalResult printUnlocated(Diagnostic &diagnostic) {
-  bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
-  bool isRemark = diagnostic.getSeverity() == DiagnosticSeverity::Remark;
-  if (!isa<UnknownLoc>(diagnostic.getLocation()) || !(isError || isRemark))
-    return failure(); // the next handler prints it
-  llvm::errs() << (isError ? "error: " : "note: ") << diagnostic.str() << "\n";
-  for (Diagnostic &note : diagnostic.getNotes())
-    llvm::errs() << "note: " << note.str() << "\n";
-  return success();
-}
-
 // Longer lines of a source, such as a config without line breaks, are cut.
 static constexpr size_t kShownColumns = 120;
+// Larger files that a location names are not opened.
+static constexpr uint64_t kLargestSource = 64 << 20;
 
 static StringRef nameOf(llvm::SourceMgr::DiagKind kind) {
   switch (kind) {
@@ -35,20 +27,49 @@ static StringRef nameOf(llvm::SourceMgr::DiagKind kind) {
   llvm_unreachable("every kind is handled");
 }
 
-/// Of a long line only what surrounds the column is shown.
+static StringRef nameOf(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  case DiagnosticSeverity::Note:
+    return "note";
+  }
+  llvm_unreachable("every severity is handled");
+}
+
+/// Prints a message with the line of the file that it is about. Of a long line
+/// only what surrounds the column is shown. The file may be a stranger's.
 static void printSourceLine(const llvm::SMDiagnostic &diagnostic, void *) {
   StringRef line = diagnostic.getLineContents();
-  if (line.size() <= kShownColumns || diagnostic.getColumnNo() < 0)
-    return diagnostic.print(nullptr, llvm::errs());
-  auto column = std::min<size_t>(diagnostic.getColumnNo(), line.size());
-  size_t begin = column - std::min(column, kShownColumns / 2);
-  StringRef before = begin > 0 ? "..." : "";
-  StringRef after = begin + kShownColumns < line.size() ? "..." : "";
-  llvm::errs() << diagnostic.getFilename() << ":" << diagnostic.getLineNo()
-               << ":" << column + 1 << ": " << nameOf(diagnostic.getKind())
-               << ": " << diagnostic.getMessage() << "\n"
-               << before << line.substr(begin, kShownColumns) << after << "\n";
-  llvm::errs().indent(before.size() + column - begin) << "^\n";
+  auto column =
+      std::min<size_t>(std::max(diagnostic.getColumnNo(), 0), line.size());
+  size_t begin = 0;
+  StringRef before, after;
+  if (line.size() > kShownColumns) {
+    begin = column - std::min(column, kShownColumns / 2);
+    before = begin > 0 ? "..." : "";
+    after = begin + kShownColumns < line.size() ? "..." : "";
+  }
+  StringRef shown = line.substr(begin, kShownColumns);
+  auto untabbed = [](StringRef text) {
+    std::string result;
+    for (char c : text)
+      result += c == '\t' ? ' ' : c;
+    return printable(result);
+  };
+  std::string indent =
+      before.str() + untabbed(shown.take_front(column - begin));
+  standardError() << printable(diagnostic.getFilename()) << ":"
+                  << diagnostic.getLineNo() << ":" << column + 1 << ": "
+                  << nameOf(diagnostic.getKind()) << ": "
+                  << diagnostic.getMessage() << "\n"
+                  << indent << untabbed(shown.drop_front(column - begin))
+                  << after << "\n";
+  standardError().indent(indent.size()) << "^\n";
 }
 
 /// Remembers "file:line:column: message" and notes, for --json.
@@ -69,10 +90,46 @@ static LogicalResult remember(Diagnostic &diagnostic) {
 
 CompilerContext::CompilerContext() : CompilerContext(DialectRegistry()) {}
 
+/// Whether the line of a location can be shown. A program may name any file as
+/// the one that it is made of, and reading a device or a pipe may never end.
+bool CompilerContext::mayShow(FileLineColLoc location) const {
+  StringRef name = location.getFilename();
+  for (unsigned id = 1; id <= sources.getNumBuffers(); ++id)
+    if (sources.getMemoryBuffer(id)->getBufferIdentifier() == name)
+      return true;
+  llvm::sys::fs::file_status status;
+  return !llvm::sys::fs::status(name, status) &&
+         llvm::sys::fs::is_regular_file(status) &&
+         status.getSize() <= kLargestSource;
+}
+
+void CompilerContext::print(Location location, const std::string &message,
+                            DiagnosticSeverity severity, bool showsLine) {
+  auto file = location->findInstanceOf<FileLineColLoc>();
+  std::string text = printableMessage(message);
+  if (file && showsLine && mayShow(file))
+    return located.emitDiagnostic(location, text, severity);
+  if (file)
+    standardError() << printableValue(file.getFilename().getValue()) << ":"
+                    << file.getLine() << ":" << file.getColumn() << ": ";
+  bool isAdvice = !file && severity == DiagnosticSeverity::Remark;
+  standardError() << (isAdvice ? "note" : nameOf(severity)) << ": " << text
+                  << "\n";
+}
+
+void CompilerContext::print(Diagnostic &diagnostic) {
+  Location location = diagnostic.getLocation();
+  print(location, diagnostic.str(), diagnostic.getSeverity(), true);
+  for (Diagnostic &note : diagnostic.getNotes())
+    print(note.getLocation(), note.str(), note.getSeverity(),
+          note.getLocation() != location);
+}
+
 CompilerContext::CompilerContext(const DialectRegistry &registry)
     : context(registry, MLIRContext::Threading::ENABLED),
-      located(sources, &context, llvm::errs()),
-      unlocated(&context, printUnlocated), noted(&context, remember) {
+      located(sources, &context, standardError()),
+      printed(&context, [this](Diagnostic &diagnostic) { print(diagnostic); }),
+      noted(&context, remember) {
   sources.setDiagHandler(printSourceLine);
   // A whole module after an error helps nobody; --dump-ir shows it.
   context.printOpOnDiagnostic(false);

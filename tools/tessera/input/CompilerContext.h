@@ -19,9 +19,14 @@ public:
   mlir::MLIRContext context;
 
 private:
+  void print(mlir::Diagnostic &diagnostic);
+  void print(mlir::Location location, const std::string &message,
+             mlir::DiagnosticSeverity severity, bool showsLine);
+  bool mayShow(mlir::FileLineColLoc location) const;
+
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler located;
-  mlir::ScopedDiagnosticHandler unlocated, noted;
+  mlir::ScopedDiagnosticHandler printed, noted;
 };
 
 } // namespace tessera

@@ -6,6 +6,7 @@
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Options/PlanFlags.h"
 #include "tessera/Plan/PlanFile.h"
+#include "tessera/printable.hpp"
 #include "tools/tessera/options/DataWeights.h"
 #include "tools/tessera/options/HelpFiles.h"
 #include "tools/tessera/options/PlanChecks.h"
@@ -85,7 +86,7 @@ class CommandLine : RecipeOptions {
 public:
   explicit CommandLine(DriverOptions &options) : RecipeOptions(options) {
     app.failure_message([](const CLI::App *, const CLI::Error &error) {
-      return "error: " + messageOf(error) + "\n";
+      return "error: " + printableMessage(messageOf(error)) + "\n";
     });
   }
   ParseResult parse(int argc, char **argv, RecipeReader reader);
@@ -772,7 +773,7 @@ ParseResult CommandLine::parse(int argc, char **argv, RecipeReader reader) {
   if (argc == 3 && argv[1] == std::string("--help-files")) {
     std::string why = writeHelpFiles(argv[2], commandTable(app));
     if (!why.empty())
-      std::cerr << "error: " << why << "\n";
+      std::cerr << "error: " << printableMessage(why) << "\n";
     return {false, why.empty() ? 0 : 1, why};
   }
   try {
@@ -787,7 +788,7 @@ ParseResult CommandLine::parse(int argc, char **argv, RecipeReader reader) {
     std::string message = error.what();
     if (message.rfind("error: ", 0) == 0)
       message = message.substr(7);
-    std::cerr << "error: " << message << "\n";
+    std::cerr << "error: " << printableMessage(message) << "\n";
     return {false, 1, message};
   } catch (const CLI::ParseError &error) {
     bool isError = app.exit(error) != 0;

@@ -1,7 +1,7 @@
 //===- PrintError.cpp - errors of the driver ------------------------------===//
 
 #include "tools/tessera/report/PrintError.h"
-#include <cstdio>
+#include "tools/tessera/report/Output.h"
 #include <mutex>
 
 using namespace tessera;
@@ -25,11 +25,11 @@ const std::string &tessera::printedErrors() { return printed; }
 
 int tessera::printError(const std::string &message) {
   noteError(message);
-  std::fprintf(stderr, "%serror: %s\n", errorPrefix.c_str(), message.c_str());
+  standardError() << errorPrefix + "error: " + printableMessage(message) + "\n";
   return 1;
 }
 
 void tessera::printNote(const std::string &message) {
-  std::fflush(stdout); // in the order of what is printed there
-  std::fprintf(stderr, "%snote: %s\n", errorPrefix.c_str(), message.c_str());
+  flushOutput(); // in the order of what is printed there
+  standardError() << errorPrefix + "note: " + printableMessage(message) + "\n";
 }

@@ -371,8 +371,9 @@ size_t Report::busiest() const {
 
 std::string Report::headline() const {
   return formatv("{0}, {1} ({2}), {3} parameters, {4} per rank",
-                 family.empty() ? "model" : family,
-                 mesh.empty() ? "serial" : mesh, counted(ranks, "rank"),
+                 family.empty() ? "model" : printableValue(family),
+                 mesh.empty() ? "serial" : printableValue(mesh),
+                 counted(ranks, "rank"),
                  countText(static_cast<double>(parameters)),
                  bytesText(arenaBytes))
       .str();

@@ -3,6 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_TABLE_H
 #define TESSERA_TOOLS_TESSERA_REPORT_TABLE_H
 
+#include "tessera/printable.hpp"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,7 +14,12 @@ namespace tessera {
 class Table {
 public:
   explicit Table(std::vector<std::string> header) : rows{std::move(header)} {}
-  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  /// A cell is a line, whatever the name of a tensor in it is.
+  void add(std::vector<std::string> row) {
+    for (std::string &cell : row)
+      cell = printable(cell);
+    rows.push_back(std::move(row));
+  }
   bool empty() const { return rows.size() == 1; }
   /// Columns without which a narrow table does, the least important first.
   void mayLeaveOut(std::vector<std::string> titles) {

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/train/Evaluations.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/RunCheckpoints.h"
 #include "tools/tessera/train/RunRecord.h"
@@ -77,8 +78,8 @@ bool Evaluations::run(Progress &progress, StepLog &log, Stopping &stopping) {
   last = now;
   measured.push_back({step, last.loss});
   if (isFirst())
-    std::printf("step %lld  evaluation: %s\n", static_cast<long long>(step),
-                last.text().c_str());
+    printFormatted("step %lld  evaluation: %s\n", static_cast<long long>(step),
+                   last.text().c_str());
   if (!log.write(last, step, progress.elapsed()))
     stopping.fail(); // the first process alone writes it
   const LossPoint before = best;
@@ -189,6 +190,6 @@ std::string Evaluations::summary() const {
     text += line;
   }
   if (options.keepsBest)
-    text += "best checkpoint: " + bestDirectory() + "\n";
+    text += "best checkpoint: " + printable(bestDirectory()) + "\n";
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/train/OpenData.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/printable.hpp"
 #include "tools/tessera/input/HashingText.h"
 #include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
@@ -28,7 +29,7 @@ static bool isMeant(const DriverOptions &options, const tsr_data *data,
   return !printError("'" + file +
                      "' is text, but the model has a tokenizer, so its tokens "
                      "are not bytes; make tokens with: tessera tokenize " +
-                     file + " --tokenizer " + tokenizer +
+                     shellWord(file) + " --tokenizer " + shellWord(tokenizer) +
                      " -o data.bin, and read data.bin instead; or train on "
                      "bytes with --data-format text");
 }

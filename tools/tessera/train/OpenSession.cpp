@@ -2,6 +2,7 @@
 
 #include "tools/tessera/train/OpenSession.h"
 #include "tessera/Options/Counted.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include <algorithm>
 #include <sstream>
@@ -40,9 +41,10 @@ bool tessera::agreeOnProcessor(DriverOptions &options) {
   if (device.cpu == DeviceOptions().cpu)
     device.cpu = found.path;
   if (options.launch.rank == 0)
-    std::printf("processors differ: all ranks compute with %s, as rank %d has "
-                "no more, and with products of the runtime's own\n",
-                found.path, found.rank);
+    printFormatted(
+        "processors differ: all ranks compute with %s, as rank %d has "
+        "no more, and with products of the runtime's own\n",
+        found.path, found.rank);
   return true;
 }
 

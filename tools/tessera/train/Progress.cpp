@@ -1,6 +1,7 @@
 //===- Progress.cpp - what a run shows while it runs ----------------------===//
 
 #include "tools/tessera/train/Progress.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/Table.h"
 #include <algorithm>
 #include <cstdio>
@@ -78,16 +79,16 @@ void Progress::stepDone(const tsr_step_result &result) {
     if (!isLast && now - shown < std::chrono::milliseconds(100))
       return;
     shown = now;
-    std::printf("\r%s\033[K", line(result).c_str());
+    printOverLine(line(result));
     open = true;
   } else if (isLast || (result.step - first) % every == 0) {
-    std::printf("%s\n", line(result).c_str());
+    printFormatted("%s\n", line(result).c_str());
   }
-  std::fflush(stdout);
+  flushOutput();
 }
 
 void Progress::finishLine() {
   if (open)
-    std::printf("\n");
+    printFormatted("\n");
   open = false;
 }

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/train/RunHeader.h"
 #include "tessera/Options/Counted.h"
+#include "tessera/printable.hpp"
 #include "tools/tessera/train/OpenSession.h"
 
 using namespace tessera;
@@ -54,8 +55,8 @@ static std::string mixtureText(const RunFacts &facts) {
                   static_cast<double>(tokensOfSequence(facts));
     char percent[40];
     std::snprintf(percent, sizeof percent, "%.4g %%", 100 * share);
-    text += "  " + facts.options.data[i] + ": " + counted(tokens, "token") +
-            ", " + percent + " of the sequences, " +
+    text += "  " + printable(facts.options.data[i]) + ": " +
+            counted(tokens, "token") + ", " + percent + " of the sequences, " +
             epochsText(read / static_cast<double>(tokens)) + "\n";
   }
   return text;
@@ -65,11 +66,13 @@ static std::string originText(const RunFacts &facts) {
   const DriverOptions &options = facts.options;
   if (options.resumes)
     return "as of step " + std::to_string(facts.firstStep) + " of '" +
-           options.resumeDir + "'";
+           printable(options.resumeDir) + "'";
   if (options.weights.empty())
     return "drawn at random with --seed " + std::to_string(options.seed);
-  return "from '" + options.weights + "'" +
-         (options.adapter.empty() ? "" : " and '" + options.adapter + "'");
+  return "from '" + printable(options.weights) + "'" +
+         (options.adapter.empty()
+              ? ""
+              : " and '" + printable(options.adapter) + "'");
 }
 
 static std::string parametersText(const RunFacts &facts) {

@@ -1,6 +1,7 @@
 //===- Samples.cpp - texts that a model writes while it is trained --------===//
 
 #include "tools/tessera/train/Samples.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/LabelBytes.h"
 #include "tools/tessera/train/StopSignals.h"
@@ -136,11 +137,11 @@ bool Samples::run(Progress &progress) {
   for (size_t k = 0; k < texts.size(); ++k) {
     const std::string &prompt = options.samplePrompts[k];
     const std::string text = textOf(texts[k]);
-    std::printf("step %lld  sample: %s\n",
-                static_cast<long long>(tsr_session_next_step(session)),
-                (isPair ? quoted(prompt) + " -> " + quoted(text)
-                        : quoted(prompt + text))
-                    .c_str());
+    printFormatted("step %lld  sample: %s\n",
+                   static_cast<long long>(tsr_session_next_step(session)),
+                   (isPair ? quoted(prompt) + " -> " + quoted(text)
+                           : quoted(prompt + text))
+                       .c_str());
   }
   progress.leaveOutSince(begin);
   return true;

@@ -1,6 +1,7 @@
 //===- StartingPoint.cpp - which parameters a run begins with -------------===//
 
 #include "tools/tessera/train/StartingPoint.h"
+#include "tessera/printable.hpp"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
 
@@ -9,7 +10,7 @@ using namespace tessera;
 /// Says which options start from other than random parameters.
 static std::string remedies(const std::string &folder) {
   return "start from weights with --load-weights " +
-         (folder.empty() ? "PATH" : folder) +
+         (folder.empty() ? "PATH" : shellWord(folder)) +
          ", continue a run with --resume, or give --random-weights if they are "
          "meant to be random";
 }
@@ -35,6 +36,7 @@ std::string tessera::checkStartingPoint(const DriverOptions &options,
               remedies(""));
   else if (!file.empty())
     printNote("the parameters are random, and " + file +
-              " is not read; start from it with --load-weights " + folder);
+              " is not read; start from it with --load-weights " +
+              shellWord(folder));
   return "";
 }

@@ -5,6 +5,7 @@
 #include "tessera/Target/OwnFile.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/train/ByteEntropy.h"
@@ -125,7 +126,7 @@ void Training::printDevice() {
     return;
   std::string text = tsr_session_device(session.get());
   if (text != device)
-    std::printf("%s\n", text.c_str());
+    printFormatted("%s\n", text.c_str());
   device = text;
 }
 
@@ -297,17 +298,17 @@ bool Training::save(Progress &progress) {
 
 bool Training::finish() {
   if (isFirst() && firstStep < lastStep)
-    std::printf("the run is finished: the checkpoint is at step %lld of %lld, "
-                "and %s; raise --early-stop or leave it out to train on\n",
-                static_cast<long long>(firstStep),
-                static_cast<long long>(lastStep),
-                evaluations.whyHopeless().c_str());
+    printFormatted(
+        "the run is finished: the checkpoint is at step %lld of %lld, "
+        "and %s; raise --early-stop or leave it out to train on\n",
+        static_cast<long long>(firstStep), static_cast<long long>(lastStep),
+        evaluations.whyHopeless().c_str());
   else if (isFirst())
-    std::printf("the run is finished: the checkpoint is at step %lld of %lld; "
-                "raise %s to train on\n",
-                static_cast<long long>(firstStep),
-                static_cast<long long>(lastStep),
-                options.epochs > 0 ? "--epochs" : "--steps");
+    printFormatted(
+        "the run is finished: the checkpoint is at step %lld of %lld; "
+        "raise %s to train on\n",
+        static_cast<long long>(firstStep), static_cast<long long>(lastStep),
+        options.epochs > 0 ? "--epochs" : "--steps");
   return writePage("finished");
 }
 
@@ -418,15 +419,16 @@ void Training::describeEnd() const {
   std::string step =
       "step " + std::to_string(done) + " of " + std::to_string(lastStep);
   if (evaluations.isHopeless())
-    std::printf("stopped after %s: %lld evaluations in a row were no better\n",
-                step.c_str(), static_cast<long long>(options.earlyStop));
+    printFormatted(
+        "stopped after %s: %lld evaluations in a row were no better\n",
+        step.c_str(), static_cast<long long>(options.earlyStop));
   else if (stopping.isAgreed() && done < lastStep)
-    std::printf("stopped %s%s\n",
-                done == firstStep ? "before its first step"
-                                  : ("after " + step).c_str(),
-                checkpoints.newest() >= 0 ? "; --resume continues" : "");
+    printFormatted("stopped %s%s\n",
+                   done == firstStep ? "before its first step"
+                                     : ("after " + step).c_str(),
+                   checkpoints.newest() >= 0 ? "; --resume continues" : "");
   else if (stopping.isAgreed() && options.hasEvaluationData())
-    std::printf("stopped before the last evaluation; all steps are done\n");
+    printFormatted("stopped before the last evaluation; all steps are done\n");
   if (options.checkpointDir.empty())
     printNote("nothing of this run is kept, because it has no "
               "--checkpoint-dir");
@@ -437,25 +439,27 @@ void Training::summarize(const Progress &progress) const {
   std::vector<double> finite = finiteOf(losses);
   if (finite.empty())
     return describeEnd();
-  std::printf("%s",
-              lossCurve({losses, firstStep, baseline, evaluations.points()},
-                        kCurveWidth, kCurveHeight)
-                  .c_str());
+  printFormatted("%s",
+                 lossCurve({losses, firstStep, baseline, evaluations.points()},
+                           kCurveWidth, kCurveHeight)
+                     .c_str());
   Speed mean = progress.meanSpeed();
-  std::printf("loss %.4f -> %.4f in %s, %s; %.0f tokens/s%s\n", finite.front(),
-              finalLoss(finite),
-              counted(static_cast<int64_t>(losses.size()), "step").c_str(),
-              durationText(progress.elapsed()).c_str(), mean.tokens,
-              mean.shareText(", ").c_str());
+  printFormatted("loss %.4f -> %.4f in %s, %s; %.0f tokens/s%s\n",
+                 finite.front(), finalLoss(finite),
+                 counted(static_cast<int64_t>(losses.size()), "step").c_str(),
+                 durationText(progress.elapsed()).c_str(), mean.tokens,
+                 mean.shareText(", ").c_str());
   if (int64_t skipped = tsr_session_skipped_steps(session.get()))
-    std::printf("skipped: %s without labels, or whose loss or gradient was not "
-                "finite\n",
-                counted(skipped, "step").c_str());
+    printFormatted(
+        "skipped: %s without labels, or whose loss or gradient was not "
+        "finite\n",
+        counted(skipped, "step").c_str());
   if (baseline > 0)
-    std::printf("byte frequencies alone: %.4f\n", baseline);
-  std::printf("%s", evaluations.summary().c_str());
+    printFormatted("byte frequencies alone: %.4f\n", baseline);
+  printFormatted("%s", evaluations.summary().c_str());
   if (checkpoints.newest() >= 0) {
-    std::printf("checkpoint: %s\n", checkpoints.newestPath().c_str());
+    printFormatted("checkpoint: %s\n",
+                   printable(checkpoints.newestPath()).c_str());
     printNotes(options, session.get());
   }
   describeEnd();
