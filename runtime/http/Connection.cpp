@@ -45,6 +45,8 @@ void Connection::close() {
   bodyShare.set(0);
   if (exchange)
     exchange->leave();
+  reader = nullptr;
+  piece = nullptr;
   core.remove(*this);
 }
 
@@ -256,7 +258,7 @@ void Connection::sendSlice() {
       socket, asio::buffer(piece->data() + pieceSent, size),
       [self = shared_from_this()](const error_code &error, std::size_t bytes) {
         self->isSending = false;
-        if (error)
+        if (error || self->phase == Phase::Closed)
           return self->close();
         self->deadline.cancel();
         self->pieceSent += bytes;

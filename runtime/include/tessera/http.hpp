@@ -57,8 +57,9 @@ struct HttpLimits {
   /// Of all bodies and unsent answers together, but for the first 16 KiB of
   /// each. Where there is more, the oldest are closed whose handler does not
   /// run, then those that take nothing of a stream for a second; where there is
-  /// none, a body is refused: 503.
-  std::size_t memoryBytes = 24 << 20;
+  /// none, a body is refused: 503. The malloc of glibc keeps more of large
+  /// texts that are freed, unless mallopt fixes M_MMAP_THRESHOLD.
+  std::size_t memoryBytes = 16 << 20;
   /// Of what is unsent of one answer before HttpAnswer::write waits.
   std::size_t unsentBytes = 1 << 20;
   /// From a connection, or the first byte of a request, to the end of its head.
