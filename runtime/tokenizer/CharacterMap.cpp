@@ -65,15 +65,14 @@ private:
 void CharacterMap::Walk::enter(uint32_t unit) {
   uint32_t base = baseOf(unit);
   states[unit].phase = State::Open;
-  if (reader == Reader::SentencePiece && (base | 0xFF) >= map.units.size())
-    fail(TSR_CORRUPT, where, " leads to the unit ", base | 0xFF,
+  // The library reads all children, and a rule is at `base` itself.
+  bool isRead = reader == Reader::SentencePiece || isRule(unit);
+  uint32_t last = reader == Reader::SentencePiece ? base | 0xFF : base;
+  if (isRead && last >= map.units.size())
+    fail(TSR_CORRUPT, where, " leads to the unit ", last,
          " of its trie, which has ", map.units.size());
-  if (isRule(unit)) {
-    if (base >= map.units.size())
-      fail(TSR_CORRUPT, where, " has a rule at the unit ", base,
-           " of its trie, which has ", map.units.size());
+  if (isRule(unit))
     checkRule(map.units[base]);
-  }
   path.push_back({unit, base});
   path.back().next = firstByte();
 }
@@ -180,24 +179,14 @@ bool CharacterMap::follow(std::string_view text, const Visit &visit) const {
   return true;
 }
 
-bool CharacterMap::find(std::string_view text,
+bool CharacterMap::find(std::string_view text, Rule rule, size_t &bytes,
                         std::string_view &replacement) const {
-  bool isFound = false;
-  follow(text, [&](size_t, std::string_view found) {
-    replacement = found;
-    isFound = true;
-    return false;
-  });
-  return isFound;
-}
-
-bool CharacterMap::findLongest(std::string_view text, size_t &bytes,
-                               std::string_view &replacement) const {
   bool isFound = false;
   follow(text, [&](size_t length, std::string_view found) {
     bytes = length;
     replacement = found;
-    return isFound = true;
+    isFound = true;
+    return rule == Rule::Longest;
   });
   return isFound;
 }

@@ -23,14 +23,12 @@ public:
   /// a character or is no UTF-8. `where` names the table in errors.
   CharacterMap(std::string_view bytes, const std::string &where, Reader reader);
 
-  /// Finds what the shortest rule for a beginning of `text` says. (Shortest,
-  /// and whatever follows is dropped: `tokenizers` does so.)
-  bool find(std::string_view text, std::string_view &replacement) const;
-
-  /// As `find` for the reader SentencePiece, whose longest rule counts, however
-  /// long the text is that it is for.
-  bool findLongest(std::string_view text, size_t &bytes,
-                   std::string_view &replacement) const;
+  /// `tokenizers` takes the shortest rule, and sentencepiece the longest.
+  enum class Rule { Shortest, Longest };
+  /// Finds what is made of the first `bytes` bytes of `text`; false if no rule
+  /// is for them.
+  bool find(std::string_view text, Rule rule, size_t &bytes,
+            std::string_view &replacement) const;
   /// Whether some rule is for a text that begins with `text`.
   bool begins(std::string_view text) const;
 

@@ -94,11 +94,18 @@ private:
     text.scratch += part;
   }
 
+  /// What follows the beginning that the rule is for is dropped: `tokenizers`
+  /// does so.
+  bool find(std::string_view text, std::string_view &replacement) const {
+    size_t bytes;
+    return map.find(text, CharacterMap::Rule::Shortest, bytes, replacement);
+  }
+
   void replaceCharacters(std::string_view characters, NormalText &text) const {
     for (size_t at = 0; at < characters.size();) {
       size_t length = codePointBytes(characters, at);
       std::string_view character = characters.substr(at, length), replacement;
-      append(text, map.find(character, replacement) ? replacement : character);
+      append(text, find(character, replacement) ? replacement : character);
       at += length;
     }
   }
@@ -123,7 +130,7 @@ private:
          next = graphemes->next()) {
       auto end = static_cast<size_t>(next);
       std::string_view grapheme = run.substr(begin, end - begin), replacement;
-      if (grapheme.size() <= longest && map.find(grapheme, replacement))
+      if (grapheme.size() <= longest && find(grapheme, replacement))
         append(text, replacement);
       else
         replaceCharacters(grapheme, text);

@@ -52,7 +52,8 @@ void UnknownRuns::Scan::step() {
   size_t begin = at, bytes = 0;
   std::string_view made;
   const CharacterMap *rules = runs.model.rules.get();
-  if (rules && rules->findLongest(text.substr(at), bytes, made)) {
+  if (rules &&
+      rules->find(text.substr(at), CharacterMap::Rule::Longest, bytes, made)) {
     endInert(begin);
     at += bytes;
     for (size_t i = 0; i < made.size();) {

@@ -240,12 +240,14 @@ def limits():
     seed("marks", tokenizer(SMALL, normalizer={"type": "NFC"}), "a" + 30 * "\u0301\u0316\u0344" + "\u0f73")
 
 
-def rules(offset, texts):
-    """A Darts trie that replaces 'A' by what begins at `offset` of `texts`."""
+def rules(offset, texts, more=None):
+    """A Darts trie that replaces 'A' by what begins at `offset` of `texts`; `more` are other units."""
     units = [0x800000FF] * 512
     units[0] = 256 << 10
     units[256 ^ ord("A")] = ord("A") | 1 << 8 | 64 << 10
     units[256 ^ ord("A") ^ 64] = 1 << 31 | offset
+    for place, unit in (more or {}).items():
+        units[place] = unit
     return struct.pack("<I512I", 4 * 512, *units) + texts
 
 
@@ -296,8 +298,20 @@ def sentencepiece_models():
     }
     for name, model in models.items():
         seed(name, model, target="SentencePiece")
-    unknown = 80 * "\u4e2d"
-    seed("unknown", words, unknown + "a", target="SentencePiece")
+    b, c, d = (256 ^ ord(letter) for letter in "bcd")
+    shared = {b: ord("b") | (b ^ 128) << 10, c: ord("c") | (c ^ 128) << 10, 128 ^ ord("d"): ord("d") | 1 << 10}
+    for name, table in {"loop": rules(0, b"b\0", {b: ord("b") | (b ^ 256) << 10}), "shared": rules(0, b"b\0", shared),
+                        "root": rules(0, b"b\0", {0: 256 << 10 | ord("b"), b: ord("b") | (b ^ ord("b")) << 10}),
+                        "beyond": rules(99, b"b\0"), "texts": rules(0, b"\xff\0")}.items():
+        seed("rules-" + name, words + field(3, field(2, table)), target="SentencePiece")
+    seed("unknown", words, 80 * "\u4e2d", target="SentencePiece") # repeated by the target
+    seed("unknown-between", words + piece("\u4e2d\u6587"), "a" + 80 * "\u4e2d", target="SentencePiece")
+    seed("unknown-within", words + piece("\u4e2d\u6587"), 80 * "\u4e2d", target="SentencePiece")
+    bare = piece("<unk>", kind=2) + piece("a") + piece("b")
+    for text in "", "a", "ab", "aba":
+        seed(f"bare-{len(text)}", bare, text, target="SentencePiece")
+    lower = b"".join(piece(f"<0x{byte:02x}>", kind=6) for byte in range(256))
+    seed("bytes-lower", words + lower + field(2, field(35, 1)), target="SentencePiece")
     seed("empty", b"", target="SentencePiece")
 
 
