@@ -95,7 +95,7 @@ void addRoutes(tessera::HttpServer &server, const CompletionModel &model) {
 
 tessera::HttpErrorBody errorBody(int status, const std::string &why) {
   const std::string there =
-      status == 404 && why.find("path") != std::string::npos
+      why == "there is nothing at this path"
           ? ": there are GET /, GET /v1/models and POST /v1/completions"
           : "";
   return {"application/json", CompletionError::body(status, why + there)};
