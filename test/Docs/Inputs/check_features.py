@@ -1,6 +1,6 @@
-"""Checks the table of docs/Features.md: every feature has a test, and every test that it names exists.
+"""Checks the tables of a document, docs/Features.md or SECURITY.md: every row has a test, and every test that it names exists.
 
-    check_features.py FEATURES_MD
+    check_features.py DOCUMENT
 
 A test is a link [`name`](path). The name is that of the file or a glob of files, or stands in the file.
 """
@@ -17,7 +17,8 @@ with open(document, encoding="utf-8") as file:
     lines = file.read().split("\n")
 for number, line in enumerate(lines, 1):
     row = re.match(r"^\| (.*?) \| (.*?) ?\|$", line)
-    if not row or row[1] == "feature" or row[1].startswith("**"):
+    is_heading = number < len(lines) and lines[number].startswith("|---")
+    if not row or is_heading or row[1].startswith("**"):
         continue
     links = re.findall(r"\[`([^`]*)`\]\(([^)]*)\)", row[2])
     if not links:
