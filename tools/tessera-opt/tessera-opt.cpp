@@ -6,8 +6,12 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tessera/Import/ProgramText.h"
 #include "tessera/Pipelines/Compile.h"
+#include "tessera/printable.hpp"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -24,7 +28,7 @@ static bool mayParse(StringRef path) {
   return false;
 }
 
-int main(int argc, char **argv) {
+static int runPasses(int argc, char **argv) {
   registerAllPasses();
   tessera::registerCompilerPasses();
   DialectRegistry registry;
@@ -35,4 +39,53 @@ int main(int argc, char **argv) {
   if (!mayParse(input))
     return 1;
   return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+}
+
+/// Prints what comes out of a pipe, escaped, until the pipe is closed.
+static void printEscaped(int pipe) {
+  tessera::PrintableParts parts;
+  auto print = [](const std::string &text) {
+    for (size_t done = 0; done < text.size();) {
+      ssize_t count = write(STDERR_FILENO, &text[done], text.size() - done);
+      if (count < 0)
+        return;
+      done += static_cast<size_t>(count);
+    }
+  };
+  char block[4096];
+  for (ssize_t count; (count = read(pipe, block, sizeof block)) > 0;)
+    print(parts.push({block, static_cast<size_t>(count)}));
+  print(parts.finish());
+}
+
+/// Ends as a child has ended.
+static int endAs(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) {
+    std::signal(WTERMSIG(status), SIG_DFL);
+    std::raise(WTERMSIG(status));
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/// MLIR prints lines and names of a program, which may hold bytes that a
+/// terminal obeys. There a child runs the passes, and its errors are escaped
+/// also where it ends with a signal.
+int main(int argc, char **argv) {
+  int ends[2];
+  if (!isatty(STDERR_FILENO) || pipe(ends) != 0)
+    return runPasses(argc, argv);
+  pid_t child = fork();
+  if (child < 0)
+    return runPasses(argc, argv);
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    return runPasses(argc, argv);
+  }
+  close(ends[1]);
+  printEscaped(ends[0]);
+  return endAs(child);
 }

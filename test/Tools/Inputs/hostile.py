@@ -186,7 +186,7 @@ def texts():
 
 
 pathlib.Path(folder).mkdir(exist_ok=True)
-for group in (configurations, programs, weights, tokenizers, texts, others, artifacts):
+for group in (configurations, programs, passes, weights, tokenizers, texts, others, artifacts):
     group()
 if failures:
     sys.exit("\n".join(failures))
