@@ -153,6 +153,23 @@ struct ConvertKernelToNVVM
             {name + "_total", GridRole::Total, *slices}};
   }
 
+  /// The code of a kernel that also sums along columns has each step of a row.
+  LogicalResult checkSteps(func::FuncOp func, const tessera::Kernel &kernel,
+                           const GridPart &part) {
+    constexpr int64_t most = 1024;
+    if (kernel.traversal != tessera::Traversal::Rows ||
+        part.role != GridRole::Partial)
+      return success();
+    const tessera::RowSlices &slices = part.slices;
+    int64_t stride = slices.threads / slices.groups * slices.lanes;
+    if (kernel.cols / stride <= most)
+      return success();
+    return func.emitError() << "has rows of " << kernel.cols
+                            << " columns and sums along them, for which a "
+                               "kernel has at most "
+                            << most * stride << " columns";
+  }
+
   LogicalResult convert(func::FuncOp func) {
     FailureOr<tessera::Kernel> kernel = tessera::Kernel::analyze(func);
     if (failed(kernel))
@@ -164,6 +181,8 @@ struct ConvertKernelToNVVM
     parameters.buffers =
         func.getNumArguments() - parameters.scalars + kernel->results.size();
     SmallVector<GridPart> parts = partsOf(*kernel);
+    if (failed(checkSteps(func, *kernel, parts.front())))
+      return failure();
     for (auto [i, part] : llvm::enumerate(parts)) {
       tessera::GridEmitter emitter(*kernel, part, hasLibm);
       if (failed(emitter.emit()))
