@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
+#include <stdexcept>
 
 using namespace tessera;
 
@@ -793,6 +794,10 @@ ParseResult CommandLine::parse(int argc, char **argv, RecipeReader reader) {
   } catch (const CLI::ParseError &error) {
     bool isError = app.exit(error) != 0;
     return {false, isError, isError ? messageOf(error) : ""};
+  } catch (const std::out_of_range &) { // "--no-overlap=99999999999999999999"
+    std::string message = "a switch has a number of too many digits";
+    std::cerr << "error: " << message << "\n";
+    return {false, 1, message};
   }
 }
 

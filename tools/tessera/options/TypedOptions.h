@@ -99,10 +99,10 @@ inline CLI::Option *declareSwitch(CLI::App *sub, const std::string &flag,
                                   const std::string &usual, int64_t &value,
                                   const std::string &help) {
   return sub->add_flag(flag + "{" + usual + "}", value, help)
-      ->check([flag](const std::string &text) {
+      ->check([](const std::string &text) {
         int64_t number = 0;
-        refuseUnless(readFlag(flag, FlagCheck::NotNegative, text, number));
-        return std::string();
+        std::string why = readFlag("", FlagCheck::NotNegative, text, number);
+        return why.empty() ? why : why.substr(2); // the parser names the flag
       });
 }
 
