@@ -4,8 +4,9 @@
 # targets run at a time (default: one for each processor); each has an equal share of the time, whose length --inputs
 # extends until that many inputs have been tried in all. Prints a table, and how many lines of each parser the committed
 # corpus covers. Exit code 1 on a finding, whose input lies in runs/fuzz/findings/TARGET, and where a corpus covers too
-# little of a parser.
-# Usage: fuzz.sh [--jobs JOBS] [--inputs COUNT] [--no-coverage] MINUTES [TARGET...]   (targets: test/Fuzz/*/Targets.def)
+# little of a parser. With --tessera, Commands runs that program in place of one that it builds with both sanitizers.
+# Usage: fuzz.sh [--jobs JOBS] [--inputs COUNT] [--tessera PROGRAM] [--no-coverage] MINUTES [TARGET...]
+# (targets: test/Fuzz/*/Targets.def)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 least=90 # percent of the lines of a parser
@@ -22,19 +23,34 @@ done
 known+=(Commands)
 
 usage() {
-  echo "fuzz: $1; usage: fuzz.sh [--jobs JOBS] [--inputs COUNT] [--no-coverage] MINUTES [TARGET...], targets are ${known[*]}" >&2
+  echo "fuzz: $1; usage: fuzz.sh [--jobs JOBS] [--inputs COUNT] [--tessera PROGRAM] [--no-coverage] MINUTES [TARGET...]," \
+    "targets are ${known[*]}" >&2
   exit 2
 }
 number() { # NAME VALUE: VALUE as a number
   [[ $2 =~ ^[0-9]{1,9}$ && 10#$2 -gt 0 ]] || usage "$1 is '$2', expected a whole number above 0"
   echo $((10#$2))
 }
-jobs=$(nproc) wanted=0 coverage=1
+jobs=$(nproc) wanted=0 coverage=1 tessera=
 while [[ ${1:-} == --* ]]; do
   case $1 in
-    --jobs) jobs=$(number --jobs "${2:-}") && shift 2 ;;
-    --inputs) wanted=$(number --inputs "${2:-}") && shift 2 ;;
-    --no-coverage) coverage= && shift ;;
+    --jobs)
+      jobs=$(number --jobs "${2:-}")
+      shift 2
+      ;;
+    --inputs)
+      wanted=$(number --inputs "${2:-}")
+      shift 2
+      ;;
+    --tessera)
+      [ -x "${2:-}" ] || usage "--tessera is '${2:-}', which is no program"
+      tessera=$2
+      shift 2
+      ;;
+    --no-coverage)
+      coverage=
+      shift
+      ;;
     *) usage "there is no option '$1'" ;;
   esac
 done
@@ -50,10 +66,15 @@ tools=/usr/lib/llvm-22/bin
 bash tools/scripts/require-clang.sh fuzz fuzzer llvm-cov || exit
 builds=()
 for target in "${targets[@]}"; do
-  if [ "$target" = Commands ]; then builds+=(--target tessera); else builds+=(--target "Fuzz$target"); fi
+  case $target in
+    Commands) [ "$tessera" ] || builds+=(--target tessera) ;;
+    *) builds+=(--target "Fuzz$target") ;;
+  esac
 done
-echo "fuzz: building"
-bash tools/scripts/build.sh "${builds[@]}" fuzz
+if [ ${#builds[@]} -gt 0 ]; then
+  echo "fuzz: building"
+  bash tools/scripts/build.sh "${builds[@]}" fuzz
+fi
 
 # New inputs that reach more are kept in runs/fuzz/corpus, for the next time.
 runs=$PWD/runs/fuzz
@@ -67,7 +88,7 @@ fuzz() {
   local target=$1 seconds=$2 found=$runs/findings/$1 log=$runs/$1.log inputs status=0 begin=$SECONDS
   mkdir -p "$found"
   if [ "$target" = Commands ]; then
-    python3 tools/scripts/fuzz-commands.py --tessera build-fuzz/bin/tessera --seconds "$seconds" --findings "$found" \
+    python3 tools/scripts/fuzz-commands.py --tessera "${tessera:-build-fuzz/bin/tessera}" --seconds "$seconds" --findings "$found" \
       --seed "$((round + ${FUZZ_SEED:-0}))" >"$log" 2>&1 || status=$?
     inputs=$(sed -n 's/^fuzz-commands: \([0-9]*\) runs.*/\1/p' "$log")
   else
