@@ -16,7 +16,7 @@ MADE = ("build/", "build-embed/", "build-serve/", "ir/", "runs/", "DIR/", "1_Poo
 FOREIGN_FILES = {"config.json", "vocab.json", "vocab.txt", "merges.txt", "generation_config.json", "one_rule.py", "ir", "torchrun", "cublasLt.h", "kernels.ptx",
                  "schedule.svg", "step.json", "a.txt", "b.txt", "text.txt", "input.txt", "cudnn_graph.h",
                  "tokenizer.json", "modules.json", "sentence_bert_config.json",
-                 "special_tokens_map.json"}
+                 "special_tokens_map.json", "manifest.json"}
 
 
 def sources():
@@ -49,7 +49,7 @@ for dialect in ("NN", "Dist", "RT"):
 FOREIGN = set("""
 BertForMaskedLM T5ForConditionalGeneration shard_map all_gather_invariant GELU_AUX_BIAS GELU_AUX DGELU BGRADA BGRADB
 DGELU_BGRAD vdpbf16ps CUDA_VISIBLE_DEVICES sgemm memcpy minnctapersm compute-sanitizer tie_word_embeddings
-ncclSend ncclRecv X_grad replicated_to_replicated Replicate spmd_types convert-arith-to-llvm
+secretKeyRef ncclSend ncclRecv X_grad replicated_to_replicated Replicate spmd_types convert-arith-to-llvm
 --mlir-print-ir-before-all --mlir-print-ir-after-change --mlir-timing --mlir-print-debuginfo --verify-each --run-reproducer --filter
 """.split())
 
