@@ -32,8 +32,10 @@ struct RoundOperandsPass
   void runOnOperation() override {
     bool isUnchanged = true;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      auto compute = op->getAttrOfType<TypeAttr>("compute");
-      if (!compute || !isa<nn::PrecisionOpInterface>(op))
+      // A discardable attribute of this name says nothing.
+      auto compute = dyn_cast_if_present<TypeAttr>(
+          op->getInherentAttr("compute").value_or(Attribute()));
+      if (!compute)
         return;
       isUnchanged = false;
       auto routed = dyn_cast<nn::RoutedOpInterface>(op);
