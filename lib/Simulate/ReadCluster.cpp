@@ -75,8 +75,8 @@ public:
     if (!value || !(*value >= least) || std::isinf(*value) ||
         node->is_boolean()) {
       problem.note(node->source(),
-                   llvm::formatv("'{0}'{1} must be a number of at least {2:f0}",
-                                 key, in(), least));
+                   llvm::formatv("'{0}'{1} must be a number of at least {2}",
+                                 key, in(), llvm::format("%g", least)));
       return otherwise;
     }
     return *value;
@@ -293,7 +293,8 @@ static Link readLink(TableReader &root, const char *name, bool isRequired) {
   link.latency = table.number("latency_seconds", 0, 0);
   link.collectives = table.curve("collective_bandwidth");
   link.gatherEfficiency = table.share("gather_efficiency");
-  link.exchangeEfficiency = table.number("exchange_efficiency", 1, 1e-3);
+  link.exchangeEfficiency =
+      table.number("exchange_efficiency", 1, Link::kLeastExchangeEfficiency);
   return link;
 }
 

@@ -169,6 +169,10 @@ TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
   EXPECT_EQ(errorOf(with("memory_bandwidth = 2e12", "memory_bandwidth = inf")),
             "6:20: 'memory_bandwidth' in [device] must be a number of at least "
             "0");
+  EXPECT_EQ(errorOf(with("bandwidth = 3e11",
+                         "bandwidth = 3e11\nexchange_efficiency = 8.1e-05")),
+            "13:23: 'exchange_efficiency' in [node_link] must be a number of "
+            "at least 0.001");
   EXPECT_EQ(errorOf(with("[4096, 2e9]", "[512, 2e9]")),
             "13:38: 'collective_bandwidth' in [node_link] must be a list of "
             "pairs of numbers above 0, the first of which grow");

@@ -126,6 +126,8 @@ struct Link {
   double gatherEfficiency = 1;
   /// And what exchanges reach, all-to-all; more than 1, if they are faster.
   double exchangeEfficiency = 1;
+  /// A machine that was busy while it was measured may have seemed slower.
+  static constexpr double kLeastExchangeEfficiency = 1e-3;
 };
 
 /// Bytes of what a software keeps in memory that runs op by op.

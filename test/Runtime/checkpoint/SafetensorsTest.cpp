@@ -158,14 +158,15 @@ TEST(Safetensors, MetadataAreTexts) {
   EXPECT_CONTAINS(refusal(R"({"__metadata__":[]})"),
                   "'__metadata__' must be an object of strings");
   EXPECT_CONTAINS(refusal(R"({"__metadata__":{},"__metadata__":{}})"),
-                  "has '__metadata__' twice");
+                  "the key '__metadata__' comes twice");
 }
 
 TEST(Safetensors, ATensorIsThereOnce) {
   const std::string tensor =
       R"("a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})";
   EXPECT_EQ(refusal("{" + tensor + "}"), "");
-  EXPECT_NE(refusal("{" + tensor + "," + tensor + "}").find("has 'a' twice"),
+  EXPECT_NE(refusal("{" + tensor + "," + tensor + "}")
+                .find("the key 'a' comes twice"),
             std::string::npos);
 }
 

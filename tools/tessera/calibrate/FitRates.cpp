@@ -287,7 +287,8 @@ Link tessera::fitLink(const std::vector<MeasuredProgram> &programs) {
     return shares.empty() ? 1 : medianOf(std::move(shares));
   };
   link.gatherEfficiency = std::min(shareOf(gathers), 1.0);
-  link.exchangeEfficiency = shareOf(exchanges);
+  link.exchangeEfficiency =
+      std::max(shareOf(exchanges), Link::kLeastExchangeEfficiency);
   link.bandwidth = medianOf(std::move(messages));
   return link;
 }
