@@ -110,7 +110,7 @@ public:
   double share(const std::string &key, double otherwise = 1) {
     bool isGiven = find(key, false) != nullptr;
     double value = isGiven ? positive(key) : otherwise;
-    if (value > 1)
+    if (isGiven && value > 1)
       problem.note(table->get(key)->source(),
                    "'" + key + "'" + in() +
                        " is a share of the peak; it must be at most 1");
