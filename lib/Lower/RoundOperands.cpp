@@ -27,14 +27,21 @@ void setPlace(OpBuilder &builder, Value value, Operation *user) {
       value.getParentBlock()->findAncestorOpInBlock(*user));
 }
 
+/// Returns the type that an op rounds operands to; null if it has none. Only
+/// what is declared for the op is verified to be a type of numbers.
+TypeAttr computeOf(Operation *op) {
+  if (!isa_and_nonnull<nn::NNDialect>(op->getDialect()))
+    return nullptr;
+  std::optional<Attribute> compute = op->getInherentAttr("compute");
+  return compute ? dyn_cast_or_null<TypeAttr>(*compute) : TypeAttr();
+}
+
 struct RoundOperandsPass
     : tessera::impl::RoundOperandsPassBase<RoundOperandsPass> {
   void runOnOperation() override {
     bool isUnchanged = true;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      // A discardable attribute of this name says nothing.
-      auto compute = dyn_cast_if_present<TypeAttr>(
-          op->getInherentAttr("compute").value_or(Attribute()));
+      TypeAttr compute = computeOf(op);
       if (!compute)
         return;
       isUnchanged = false;

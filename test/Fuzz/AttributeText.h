@@ -1,4 +1,4 @@
-//===- AttributeText.h - programs with other attributes and types -*- C++ -*-=//
+//===- AttributeText.h - programs with other attributes ---------*- C++ -*-===//
 // Works on the generic form, where every attribute is an entry `name = value`
 // of a dictionary, so that most mutants still parse and reach verifiers and
 // passes.

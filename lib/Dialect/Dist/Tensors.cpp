@@ -28,7 +28,7 @@ std::string tessera::dist::refusalOfTensor(Type type) {
   for (int64_t size : tensor.getShape())
     if (llvm::MulOverflow(bytes, size, bytes) || bytes > kMostBytes)
       return "it must have at most " + std::to_string(kMostBytes / 8) +
-             " elements";
+             " elements; use smaller sizes";
   return "";
 }
 

@@ -209,6 +209,8 @@ static FailureOr<RankedTensorType> inferResultType(Operation *op,
 FailureOr<SmallVector<RankedTensorType>>
 tessera::dist::inferResultTypes(Operation *op) {
   SmallVector<RankedTensorType> types;
+  if (!isa<DistributableOpInterface>(op))
+    return op->emitOpError() << "has no factors from which types follow";
   for (unsigned k = 0; k < op->getNumResults(); ++k) {
     FailureOr<RankedTensorType> type = inferResultType(op, k);
     if (failed(type))

@@ -23,18 +23,15 @@ static LogicalResult checkTypes(func::FuncOp func, TypeRange types,
   return success();
 }
 
-/// Emits an error unless passes know an op: those of the dialects, and scalars.
+/// Emits an error unless an op is of a dialect that is known, calls nothing,
+/// and has tensors that passes can compute with.
 static LogicalResult checkOp(Operation *op) {
-  Dialect *dialect = op->getDialect();
-  constexpr StringLiteral known[] = {"nn", "dist", "rt", "arith", "func"};
-  bool isCall = isa<func::CallOp, func::CallIndirectOp, func::FuncOp>(op);
-  if (!dialect || isCall || !llvm::is_contained(known, dialect->getNamespace()))
+  if (!op->isRegistered() ||
+      isa<func::CallOp, func::CallIndirectOp, func::FuncOp>(op))
     return op->emitError() << "'" << op->getName()
-                           << "' is no op of a program; a program holds ops of "
-                              "nn, dist, rt and arith";
-  return isa<dist::DistDialect, nn::NNDialect>(dialect)
-             ? success()
-             : dist::verifyTensors(op);
+                           << "' is no op of a program; a program is a list of "
+                              "ops of known dialects without calls";
+  return dist::verifyTensors(op);
 }
 
 LogicalResult tessera::nn::checkProgram(func::FuncOp func) {
@@ -60,15 +57,16 @@ static FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
   return func;
 }
 
-/// Emits an error unless all ops have global shapes.
+/// Emits an error unless all values are tensors, as before rt-localize.
 static LogicalResult checkTyped(func::FuncOp func) {
   WalkResult walk = func.getBody().walk([](Operation *op) {
-    if (isa<nn::NNDialect, dist::DistDialect, func::FuncDialect>(
-            op->getDialect()))
-      return WalkResult::advance();
-    op->emitOpError() << "stands in a program before rt-localize, which holds "
-                         "ops of nn and dist";
-    return WalkResult::interrupt();
+    for (Type type : op->getResultTypes())
+      if (!isa<RankedTensorType>(type)) {
+        op->emitOpError() << "makes a value of type " << type
+                          << "; before rt-localize all are tensors";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
 }
@@ -89,6 +87,9 @@ static LogicalResult checkSerial(Operation *op, TypeRange types) {
       return op->emitOpError()
              << "has a value of type " << type
              << "; this pass needs a program that is not distributed yet";
+  if (!isa<dist::DistributableOpInterface, func::ReturnOp, func::FuncOp>(op))
+    return op->emitOpError()
+           << "cannot be distributed; only nn ops of a serial program can";
   return success();
 }
 

@@ -6,7 +6,6 @@
 #include "tessera/Dialect/RT/OverStep.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/RTProgram.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -148,13 +147,10 @@ static LogicalResult verifyFactors(Operation *op, NamedAttribute attribute) {
 /// Emits an error unless an op may stand in a kernel. The op itself is not
 /// verified yet.
 static LogicalResult verifyInKernel(Operation *op) {
-  constexpr StringLiteral known[] = {"linalg", "tensor", "arith", "math",
-                                     "func",   "nn",     "rt",    "index"};
-  Dialect *dialect = op->getDialect();
-  if (!dialect || !llvm::is_contained(known, dialect->getNamespace()))
-    return op->emitError() << "'" << op->getName()
-                           << "' is no op of a kernel; a kernel holds ops of "
-                           << llvm::join(ArrayRef<StringLiteral>(known), ", ");
+  if (!op->isRegistered())
+    return op->emitError()
+           << "'" << op->getName()
+           << "' is no op of a kernel; its dialect is not known";
   return verifyTensors(op);
 }
 

@@ -9,7 +9,7 @@ func.func @result_is_not_what_it_casts_to(%x: tensor<8xf32>) {
 // -----
 
 func.func @to_integers(%x: tensor<8xf32>) {
-  // expected-error @+1 {{attribute 'to' failed to satisfy constraint: type attribute of floating-point}}
+  // expected-error @+1 {{attribute 'to' failed to satisfy constraint: type attribute of bfloat16 type or 16-bit float or 32-bit float or 64-bit float}}
   %y = nn.cast %x to i32 : tensor<8xf32> -> tensor<8xi32>
   return
 }

@@ -17,7 +17,7 @@ func.func @another_type() {
 // -----
 
 func.func @an_integer() {
-  // expected-error @+1 {{attribute 'element_type' failed to satisfy constraint: type attribute of floating-point}}
+  // expected-error @+1 {{attribute 'element_type' failed to satisfy constraint: type attribute of bfloat16 type or 16-bit float or 32-bit float or 64-bit float}}
   %y = nn.constant 1.0 i32 : tensor<i32>
   return
 }

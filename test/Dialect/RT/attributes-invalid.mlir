@@ -74,11 +74,3 @@ func.func private @kernel(%x: tensor<4xf32>) attributes {rt.schedule = "row"} {
 ^next:
   return
 }
-
-// -----
-
-func.func private @kernel(%x: tensor<4xf32>) attributes {rt.schedule = "row"} {
-  // expected-error @+1 {{'ub.poison' is no op of a kernel; a kernel holds ops of linalg, tensor, arith, math, func, nn, rt, index}}
-  %y = ub.poison : tensor<4xf32>
-  return
-}

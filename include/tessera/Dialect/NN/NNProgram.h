@@ -9,11 +9,11 @@
 namespace tessera::nn {
 
 /// The function of that name: one block, ranked tensors as arguments and
-/// results, ops of nn and dist. Emits an error where a module has none.
+/// results and of all ops. Emits an error where a module has none.
 mlir::FailureOr<mlir::func::FuncOp> findProgram(mlir::ModuleOp module,
                                                 llvm::StringRef name);
-/// The function @loss of a module that is not distributed yet: of nn ops, on
-/// tensors without an encoding. Emits an error where a module has none.
+/// The function @loss of a module that is not distributed yet: on tensors
+/// without an encoding. Emits an error where a module has none.
 mlir::FailureOr<mlir::func::FuncOp> findSerialLoss(mlir::ModuleOp module);
 /// The training step: `@step`, or a function per pipeline stage, those with
 /// `rt.stage`, in order of stages. Emits an error where a module has none.
@@ -97,8 +97,8 @@ findPrograms(mlir::ModuleOp module);
 /// has no such function.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 findWithOthers(mlir::ModuleOp module, llvm::StringRef name);
-/// Emits an error unless a function is such a program: of ops of nn, dist, rt
-/// and arith, on tensors whose axes the mesh has.
+/// Emits an error unless a function is such a program: of registered ops, none
+/// of which is a call, on tensors whose axes the mesh has.
 mlir::LogicalResult checkProgram(mlir::func::FuncOp func);
 
 } // namespace tessera::nn

@@ -1,6 +1,6 @@
-//===- ProgramText.cpp - what of a .mlir text may be parsed ---------------===//
+//===- ReadProgram.cpp - what of a .mlir text may be parsed ---------------===//
 
-#include "tessera/Import/ProgramText.h"
+#include "tessera/Import/ReadProgram.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
 #include "tessera/Json/ReadText.h"
