@@ -165,7 +165,7 @@ void LocalizePass::recordSpans(DistributableOpInterface op) {
         for (StringAttr axis : axesOf(type, dim)) {
           int64_t outer = span.cuts.empty() ? span.total : span.chunk();
           span.cuts.push_back(
-              {axis, llvm::divideCeil(outer, mesh.getSize(axis))});
+              {axis, llvm::divideCeilSigned(outer, mesh.getSize(axis))});
         }
         if (!span.cuts.empty())
           setSpan(op, letter, span);

@@ -82,7 +82,7 @@ LogicalResult SplitStagesPass::splitRows() {
       chunks = std::max(chunks, *chunk + 1);
       staged.parts[{TaskKind::Forward, *chunk}].push_back(&op);
     }
-  Shape shape{stages, llvm::divideCeil(chunks, stages), 1};
+  Shape shape{stages, llvm::divideCeilSigned(chunks, stages), 1};
   staged.schedule = makeSchedule(ScheduleKind::GPipe, shape);
   simulation = {};
   simulated = {0, 0, 0};
@@ -142,7 +142,8 @@ LogicalResult SplitStagesPass::chooseSchedule() {
   int64_t stages = mesh.getSize(kPipelineAxis), chunks = 0;
   for (Operation &op : staged.loop.getBody().front())
     chunks = std::max(chunks, chunkOf(&op).value_or(-1) + 1);
-  Shape shape{stages, llvm::divideCeil(std::max<int64_t>(chunks, 1), stages),
+  Shape shape{stages,
+              llvm::divideCeilSigned(std::max<int64_t>(chunks, 1), stages),
               static_cast<int64_t>(staged.loop.getCount())};
   if (std::string why = checkShape(*kind, shape); !why.empty())
     return step.emitError() << why;
