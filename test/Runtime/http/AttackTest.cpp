@@ -1,6 +1,6 @@
 //===- AttackTest.cpp - clients that want to stop a server ----------------===//
-// Of a server of their own process: while they are connected, a good client is
-// served, the server's memory stays small, and it ends when it is told to.
+// The server is a process of its own. While they are connected, a good client
+// is served, the server's memory stays small, and it ends when it is told to.
 
 #include "test/Runtime/http/RawClient.h"
 
@@ -48,9 +48,10 @@ protected:
     fclose(output);
     ASSERT_EQ(ask(port, getRequest("/")).status, 200); // it has all it needs
     idleMemory = peakMemory();
+    ASSERT_GT(idleMemory, 0);
   }
 
-  /// While all are connected: a good client, the memory, and the end.
+  /// Checks a good client, the memory and the end while all are connected.
   void TearDown() override {
     RawClient good(port);
     for (int i = 0; i < 3; ++i) {
@@ -71,7 +72,7 @@ protected:
     EXPECT_EQ(status, 0);
   }
 
-  /// In KiB.
+  /// Returns the most memory that the server has had, in KiB.
   long peakMemory() const {
     std::ifstream file("/proc/" + std::to_string(server) + "/status");
     for (std::string word; file >> word;)
@@ -91,7 +92,7 @@ protected:
     for (RawClient &client : clients)
       client.trySend(bytes);
   }
-  /// Sends bytes over and over, until the server closes or no client takes any.
+  /// Sends bytes from all clients, over and over; none waits for the server.
   void sendMuch(const std::string &bytes, int rounds) {
     for (int i = 0; i < rounds; ++i)
       sendAll(bytes);
@@ -149,8 +150,8 @@ TEST_F(Attack, BodiesThatAlmostEnd) {
   for (int round = 0; round < 60; ++round)
     for (std::size_t i = 0; i < clients.size(); ++i) {
       const std::size_t left = request.size() - 1 - sent[i];
-      const long taken = clients[i].trySend(
-          std::string_view(request).substr(sent[i], std::min(left, left)));
+      const long taken =
+          clients[i].trySend(std::string_view(request).substr(sent[i], left));
       sent[i] += std::max(taken, 0l);
     }
 }
