@@ -53,6 +53,17 @@ for path, text in list(code.items()) + [(path, read(source, path)) for path in d
     if re.search(r"\bMPI\b", text):
         compare(path, "communicators", "MPI", "there is none")
 
+# Limits of JSON, by kind of text: name, bytes, depth, values, bytes of a string.
+def number(text):
+    count, _, shift = text.replace("'", "").replace("MiB", "<< 20").partition("<<")
+    return int(count) << int(shift or 0)
+
+
+kinds = re.findall(r"^TSR_JSON_KIND\((\w+), ([^,]+), ([^,]+), ([^,]+), ([^,]+), \"", read(source, "runtime/include/tessera/json_kinds.def"), re.M)
+documented = table(section(read(source, "docs/Limits.md"), "JSON"))
+compare("docs/Limits.md", "limits of the kinds of JSON", [(name.strip("`"), *map(number, limits)) for name, _, *limits in documented],
+        [(name, *map(number, limits)) for name, *limits in kinds])
+
 # Entries of the CPU.
 entries = re.findall(r"^\w+ cpu(\w+)\(", read(source, "runtime/cpu/CpuEntries.h"), re.M)
 entries = [re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in entries]
