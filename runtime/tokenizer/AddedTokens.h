@@ -32,7 +32,6 @@ public:
   enum class Stage { Original, Normalized };
   void split(const Piece &piece, Stage stage, WorkLimit &work,
              Pieces &out) const;
-  bool areNone(Stage stage) const { return !finder(stage).hasTokens; }
 
   /// Null if the id is of none.
   const AddedToken *find(int32_t id) const;
