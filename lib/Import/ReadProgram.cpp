@@ -44,11 +44,11 @@ private:
   int64_t line = 1;
   std::string brackets; ///< The brackets that are open.
   int64_t signs = 0;    ///< Signs without a number between them.
-  int64_t deepest = 0;  ///< In what is defined, or in all.
-  size_t affine = 0;    ///< Where an affine expression begins, or 0.
+  int64_t deepest = 0;  ///< The depth of what is defined, or of all.
+  size_t affine = 0;    ///< The begin of an affine expression, or 0.
   size_t affineDepth = 0;
   StringRef alias; ///< The type or attribute that got a name last.
-  llvm::StringMap<int64_t> depths; ///< Of the names of types and attributes.
+  llvm::StringMap<int64_t> depths; ///< Keys: names of types and attributes.
 };
 
 void NestingScanner::skipString() {

@@ -26,7 +26,7 @@ private:
   /// Go over what begins at `at`.
   std::string skipString();
   void skipComment();
-  /// Whether the dot at `at` is that of a number such as 1.5.
+  /// Returns whether the dot at `at` is one in a number such as 1.5.
   bool isOfNumber() const;
 
   std::string &text;

@@ -12,13 +12,13 @@ namespace tessera {
 /// Runs the passes. Where one crashes, or fails without an error, its pipeline
 /// and input go to a new file that only this user may read, from which
 /// `tessera-opt --run-reproducer` repeats the failure. A diagnostic names the
-/// file. Errors that a pass reports are the user's to mend, and all that is
-/// said.
+/// file. A pass that reports an error leaves no file: its error says what the
+/// user has to mend.
 mlir::LogicalResult runWithReproducer(mlir::PassManager &manager,
                                       mlir::ModuleOp module);
 
-/// As above, but the file is `path`, and an error that a pass reports writes it
-/// too: the user asked for it.
+/// Does the same, but the file is `path`, and is also written when a pass
+/// reports an error: the user asked for it.
 mlir::LogicalResult runWithReproducer(mlir::PassManager &manager,
                                       mlir::ModuleOp module,
                                       const std::string &path);

@@ -42,7 +42,7 @@ std::string Task::str() const {
 }
 
 std::string checkShape(ScheduleKind kind, const Shape &shape) {
-  // Not as a product, which may overflow.
+  // A product may overflow.
   bool fits = shape.stages <= kMostParts &&
               shape.virtualStages <= kMostParts / shape.stages &&
               shape.microBatches <= kMostParts / shape.chunks();

@@ -20,8 +20,8 @@ static HeldFile openDirectory(const char *path) {
   return HeldFile(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
 }
 
-/// Removes a directory that is open, and the files in it. By its path alone, it
-/// might be another one by now.
+/// Removes a directory that is open, and the files in it. Its path alone might
+/// lead to another one by now.
 static void removeOpen(const HeldFile &directory, const char *path) {
   int copy = fcntl(directory.descriptor(), F_DUPFD_CLOEXEC, 0);
   DIR *entries = copy < 0 ? nullptr : fdopendir(copy);

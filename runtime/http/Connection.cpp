@@ -11,10 +11,10 @@ using namespace tessera::http;
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-/// A client must take so much of an answer in HttpLimits::pieceTime.
+/// A client must take this much of an answer within HttpLimits::pieceTime.
 static constexpr std::size_t kSliceBytes = 64 << 10;
-/// For what a client still sends after an answer that ends the connection: if
-/// it were closed at once, the system would drop the answer.
+/// After an answer that ends the connection, the client may send for this long:
+/// if the connection were closed at once, the system would drop the answer.
 static constexpr std::chrono::milliseconds kLeavingTime(2'000);
 
 Connection::Connection(ServerCore &core, asio::ip::tcp::socket accepted)

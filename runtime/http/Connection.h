@@ -19,7 +19,8 @@ public:
   /// Closes it, or lets its handler end the answer.
   void stop();
   bool holdsMemory() const;
-  /// Returns since when the client takes nothing of an answer that goes on.
+  /// Returns the time since which the client has taken nothing of an answer
+  /// that goes on.
   std::optional<std::chrono::steady_clock::time_point> stalledSince() const;
 
   /// Its place among those that may be closed, if it is one of them.
@@ -29,11 +30,11 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   enum class Phase {
-    Idle,     ///< Between requests.
+    Idle,     ///< No request has begun.
     Reading,  ///< A request has begun.
     Handling, ///< Its handler may add to the answer.
     Flushing, ///< The answer waits for the client.
-    Leaving,  ///< What the client still sends is dropped.
+    Leaving,  ///< The answer is sent; bytes that still come are dropped.
     Closed
   };
 
@@ -71,7 +72,7 @@ private:
   std::unique_ptr<RequestReader> reader;
   MemoryShare bodyShare;
   std::shared_ptr<Exchange> exchange;
-  Piece piece; ///< Is sent, from `pieceSent` on.
+  Piece piece; ///< The one that is being sent, from `pieceSent` on.
   std::size_t pieceSent = 0;
   Clock::time_point sliceBegun;
 };

@@ -8,9 +8,9 @@
 using namespace tessera;
 using namespace tessera::http;
 
-/// An answer keeps so much where the budget is used up.
+/// An answer may keep this much unsent when the budget is used up.
 static constexpr std::size_t kLeastUnsent = 64 << 10;
-/// After which it is looked whether the budget has room again.
+/// A writer that waits looks this often whether the budget has room again.
 static constexpr std::chrono::milliseconds kBetweenLooks(50);
 
 Exchange::Exchange(const HttpOptions &options,

@@ -14,12 +14,12 @@
 
 namespace tessera::http {
 
-/// What a request says about the form of its answer.
+/// The form of an answer, which follows from its request.
 struct AnswerForm {
-  bool isHead = false;     ///< Without a body.
-  bool knowsChunks = true; ///< Else the end of a stream closes it.
+  bool isHead = false;     ///< The answer has no body.
+  bool knowsChunks = true; ///< If not, a stream ends with the connection.
   bool keepsAlive = false; ///< The connection is used again.
-  HttpHeaders headers;     ///< That the answer has besides its own.
+  HttpHeaders headers;     ///< The answer has them besides its own.
 };
 
 /// Text that answers may have in common.
@@ -31,7 +31,7 @@ public:
   Exchange(const HttpOptions &options, std::shared_ptr<MemoryBudget> budget,
            AnswerForm form, std::function<void()> wake);
 
-  // Those of HttpAnswer.
+  // The handler calls these through HttpAnswer.
   void send(int status, std::string_view type, std::string_view body,
             const HttpHeaders &headers);
   void fail(int status, const std::string &why);
@@ -48,16 +48,16 @@ public:
   /// Counts the body of the request until the answer begins.
   void holdBody(std::size_t bytes);
 
-  // Those of the connection.
+  // The connection calls these.
   Piece next();
   void sent(std::size_t bytes);
-  /// Nothing can be sent any more, and nobody is told.
+  /// Says that nothing can be sent any more, and wakes the connection no more.
   void leave();
-  /// The answer is in vain, though it may still be sent.
+  /// Says that the answer is in vain, though it may still be sent.
   void notAwaited();
   bool hasEnded();
-  bool hasBroken(); ///< It has ended before its end.
-  /// Returns whether the connection may be used again; if all is sent.
+  bool hasBroken(); ///< It was abandoned before its end.
+  /// Returns whether the connection may be used again once all is sent.
   bool keepsConnection();
   bool isFree() const { return outShare.isFree() && bodyShare.isFree(); }
 

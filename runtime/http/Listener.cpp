@@ -18,8 +18,8 @@ using namespace tessera::http;
 /// Descriptors that the rest of the program may need.
 static constexpr rlim_t kOtherDescriptors = 128;
 
-/// What the system holds for a client in each direction, besides the memory of
-/// this process; by itself it would take several MiB.
+/// The system holds this much for a client in each direction, besides the
+/// memory of this process. Its default is several MiB.
 static constexpr int kSystemBytes = 64 << 10;
 
 /// Returns an error number.
@@ -30,7 +30,7 @@ static int listenAt(const addrinfo &place, ListenerSocket &result) {
   socklen_t size = sizeof bound;
   if (made < 0 ||
       setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) ||
-      // Those of its clients are the same.
+      // Sockets of clients inherit the sizes of these buffers.
       setsockopt(made, SOL_SOCKET, SO_SNDBUF, &kSystemBytes,
                  sizeof kSystemBytes) ||
       setsockopt(made, SOL_SOCKET, SO_RCVBUF, &kSystemBytes,
@@ -98,7 +98,7 @@ std::size_t http::allowConnections(std::size_t wanted) {
   }
   if (limit.rlim_cur >= needed)
     return wanted;
-  const rlim_t half = limit.rlim_cur / 2; // at least, where there are few
+  const rlim_t half = limit.rlim_cur / 2; // where there are few descriptors
   return limit.rlim_cur > 2 * kOtherDescriptors
              ? limit.rlim_cur - kOtherDescriptors
              : std::max<rlim_t>(half, 1);

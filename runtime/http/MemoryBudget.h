@@ -17,8 +17,8 @@ struct MemoryBudget {
   std::atomic<std::size_t> held{0};
 };
 
-/// What one holds of it. The first bytes are free, so that small requests are
-/// answered where large ones use the budget up.
+/// The part of a budget that one request or answer holds. The first bytes are
+/// free, so that small requests are answered when large ones use the budget up.
 class MemoryShare {
 public:
   static constexpr std::size_t kFree = 16 << 10;

@@ -46,7 +46,8 @@ std::string HttpRequest::header(std::string_view name) const {
 
 RequestReader::RequestReader(const HttpLimits &limits)
     : limits(limits), parser(std::make_unique<Parser>()) {
-  // What it would let grow is counted here: its limit is one of each piece.
+  // The parser applies its limit to each piece alone; checkLimits() and
+  // takeBody() count what comes in all.
   parser->of.header_limit(static_cast<std::uint32_t>(
       std::min<std::size_t>(2 * limits.headBytes, UINT32_MAX)));
   parser->of.body_limit(limits.bodyBytes);
@@ -160,8 +161,8 @@ void RequestReader::readTarget(std::string_view target) {
     request.query = target.substr(query + 1);
 }
 
-/// Where the body ends must be said once, in a way that nobody can read
-/// otherwise (RFC 9112, section 6).
+/// Checks that the head says once where the body ends, in a way that no reader
+/// takes for another (RFC 9112, section 6).
 void RequestReader::checkFraming() {
   const std::size_t lengths = count("Content-Length"),
                     encodings = count("Transfer-Encoding");

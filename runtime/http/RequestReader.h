@@ -1,6 +1,7 @@
 //===- RequestReader.h - the bytes of a request, checked --------*- C++ -*-===//
-// Strict where readers of HTTP differ, so that no two of them can take the same
-// bytes for different requests ("request smuggling"). Does no input or output.
+// It is strict where readers of HTTP differ, so that no two of them can take
+// the same bytes for different requests ("request smuggling"). It reads no
+// socket.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_HTTP_REQUESTREADER_H
@@ -31,10 +32,10 @@ public:
   bool isWhole() const { return stage == Stage::Whole; }
   /// Returns the bytes of the body that are in memory.
   std::size_t bodyBytes() const;
-  /// Returns how many headers have a name.
+  /// Returns how many headers have the name.
   std::size_t count(std::string_view name) const;
 
-  /// With a head: its fields; as a whole: the body too.
+  /// Its fields are set once the head has come, and its body at the end.
   HttpRequest request;
   bool wantsContinue = false; ///< The client waits for 100 before its body.
   bool keepsAlive = false;    ///< The connection is for more requests.
@@ -64,7 +65,7 @@ private:
   std::size_t bodyWire = 0; ///< Bytes of the body with its chunks' frames.
 };
 
-/// Compares without case, of ASCII alone.
+/// Compares two texts; the case of ASCII letters does not matter.
 bool isSameText(std::string_view a, std::string_view b);
 
 } // namespace tessera::http

@@ -13,12 +13,12 @@ using namespace tessera::http;
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-/// Of new connections, before others are looked at again.
+/// At most this many new connections are accepted before others are served.
 static constexpr int kMostAtOnce = 64;
-/// A client that takes nothing of an answer for so long may be closed where
+/// A client that takes nothing of an answer for this long may be closed when
 /// others need memory.
 static constexpr std::chrono::milliseconds kStalled(1'000);
-/// Until connections are accepted again where the system has no more.
+/// When the system has no more descriptors, accepting pauses for this long.
 static constexpr std::chrono::milliseconds kPause(100);
 
 ServerCore::ServerCore(HttpOptions given)

@@ -1,5 +1,5 @@
 //===- ServerCore.h - connections, routes and threads -----------*- C++ -*-===//
-// All but what is said to be for any thread is for the thread of `run`.
+// Only the thread of `run` calls its functions, unless one says otherwise.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_RUNTIME_HTTP_SERVERCORE_H
@@ -19,14 +19,14 @@ namespace tessera::http {
 
 class Connection;
 
-/// What answers a path: a handler, or a page.
+/// A handler or a page that answers requests for a path.
 struct Route {
   HttpServer::Handler handler;
   std::string type;
   Piece page;
 };
 
-/// By method.
+/// The routes of a path by their methods.
 using Routes = std::map<std::string, Route, std::less<>>;
 
 class ServerCore {
@@ -36,7 +36,7 @@ public:
 
   int listen();
   void run();
-  void stop(); ///< From any thread.
+  void stop(); ///< May be called from any thread.
 
   /// Answers a request that has come as a whole.
   void answer(HttpRequest request, std::shared_ptr<Exchange> exchange);
@@ -44,8 +44,8 @@ public:
   std::string methodsOf(const std::string &path) const;
   const Route *find(std::string_view method, const std::string &path) const;
 
-  /// Those that wait for their client may be closed for the sake of others, the
-  /// first to come first.
+  /// Connections that wait for their clients may be closed for the sake of
+  /// others; the one that has waited longest is closed first.
   void add(const std::shared_ptr<Connection> &connection);
   void remove(Connection &connection);
   void waitsForClient(Connection &connection);
@@ -56,7 +56,7 @@ public:
   const HttpOptions options;
   const SitePolicy policy;
   const std::shared_ptr<MemoryBudget> budget;
-  std::map<std::string, Routes> routes; ///< By path.
+  std::map<std::string, Routes> routes; ///< Their keys are paths.
   boost::asio::io_context io{1};
   bool isStopping = false;
 

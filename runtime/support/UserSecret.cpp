@@ -73,7 +73,7 @@ static void checkUserSecret(const std::string &path, const SecretFile &file) {
     failUserSecret(path, "may be used by others");
 }
 
-/// Nothing if there is no such file.
+/// Returns nothing if there is no such file.
 static std::optional<std::string> readUserSecret(const std::string &path) {
   SecretFile file{
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};

@@ -97,10 +97,10 @@ static bool isWithinWord(std::string_view text, size_t begin, size_t end) {
 }
 
 struct AddedTokens::Cut {
-  size_t done = 0; ///< Where the last token ended.
+  size_t done = 0; ///< The end of the last token.
 
-  /// Where the whitespace from `begin` on ends. Several tokens may end in one
-  /// run of it, which is looked through once.
+  /// Returns the end of the whitespace from `begin` on. Several tokens may end
+  /// in one run of it, which is looked through once.
   size_t endOfSpaces(std::string_view text, size_t begin) {
     if (begin >= runBegin && begin <= runEnd)
       return runEnd;

@@ -59,7 +59,7 @@ private:
   const Reader reader;
   std::vector<State> states;
   std::vector<Place> path;
-  std::vector<uint32_t> order; ///< As they were left.
+  std::vector<uint32_t> order; ///< Units in the order they were left in.
 };
 
 void CharacterMap::Walk::enter(uint32_t unit) {
@@ -112,7 +112,8 @@ void CharacterMap::Walk::step() {
   }
 }
 
-/// Of a trie without loops: in reverse, `order` has parents first.
+/// Goes through `order` in reverse: in a trie without loops, a parent is then
+/// before its children.
 size_t CharacterMap::Walk::growth() const {
   std::vector<uint32_t> depths(map.units.size(), UINT32_MAX);
   depths[0] = 0;

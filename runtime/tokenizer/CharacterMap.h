@@ -15,8 +15,9 @@ namespace tessera {
 
 class CharacterMap {
 public:
-  /// Who looks texts up. The library sentencepiece trusts the table: each unit
-  /// that it may read must be there, and the trie must have no loops.
+  /// The reader that looks texts up. The library sentencepiece trusts the
+  /// table: each unit that it may read must be there, and the trie must have no
+  /// loops.
   enum class Reader { Ours, SentencePiece };
 
   /// TSR_CORRUPT: a part is missing, a rule's text is not there, begins within
@@ -29,7 +30,7 @@ public:
   /// is for them.
   bool find(std::string_view text, Rule rule, size_t &bytes,
             std::string_view &replacement) const;
-  /// Whether some rule is for a text that begins with `text`.
+  /// Returns whether some rule is for a text that begins with `text`.
   bool begins(std::string_view text) const;
 
   /// The most rules that one text may begin with.

@@ -15,7 +15,7 @@ class Decoder {
 public:
   explicit Decoder(const JsonView &part) : where(part.where()) {}
   virtual ~Decoder() = default;
-  /// What is made of the texts of tokens; joined, they are the text. They are
+  /// Decodes the texts of tokens in place; joined, they are the text. They are
   /// valid UTF-8 before and after. TSR_UNSUPPORTED: they grow beyond `limit`.
   void apply(std::vector<std::string> &tokens, const TextLimit &limit) const;
   /// Whether tokens are bytes in the characters of ByteAlphabet.h, and nothing

@@ -58,7 +58,7 @@ private:
   std::string repaired;
   TextArena arena;
   NormalText normal;
-  WorkLimit work; ///< Of looking for added tokens.
+  WorkLimit work; ///< Bounds the search for added tokens.
   Pieces pieces, next;
 };
 

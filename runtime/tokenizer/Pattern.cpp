@@ -75,12 +75,12 @@ Pattern::Pattern(const std::string &expression, const std::string &where,
   pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
 }
 
-/// What is tried at once. Whether a text is matched depends on its bytes alone,
-/// never on a clock: PCRE2 has limits on backtracking from one start, but none
-/// on the work of all starts, which grows with the square of a text for an
-/// expression such as `a+[bc]`. So a few starts are tried within a window of
-/// the text at a time. If one of them needs to see more, or to backtrack more,
-/// the window or the limit grows for that one.
+/// A few starts that are tried at once. Its bytes alone decide whether a text
+/// is matched, never a clock: PCRE2 has limits on backtracking from one start,
+/// but none on the work of all starts, which grows with the square of a text
+/// for an expression such as `a+[bc]`. So a few starts are tried within a
+/// window of the text at a time. If one of them needs to see more, or to
+/// backtrack more, the window or the limit grows for that one.
 struct Pattern::Attempt {
   static constexpr size_t firstBytes = 128;
   static constexpr uint32_t firstBacktracks = 128;
@@ -88,7 +88,7 @@ struct Pattern::Attempt {
 
   size_t from;
   size_t starts = 1;         ///< Mostly a match begins at the first.
-  size_t bytes = firstBytes; ///< Of the window.
+  size_t bytes = firstBytes; ///< The length of the window.
   uint32_t backtracks = firstBacktracks;
 
   /// The end of the window, which is between two characters.

@@ -118,7 +118,7 @@ private:
 
   std::string_view pattern;
   const std::string &where;
-  std::map<std::string, std::string> newerOf; ///< By categories.
+  std::map<std::string, std::string> newerOf; ///< Its keys are categories.
   std::string out;
   size_t at = 0;
 };

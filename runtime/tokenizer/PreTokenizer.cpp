@@ -212,7 +212,7 @@ private:
   bool readWords(const std::string &type, const JsonView &part);
 
   PreTokenizers result;
-  std::string place; ///< Of the part that is read.
+  std::string place; ///< The place of the part that is read.
   std::vector<bool> isByteStep;
 };
 

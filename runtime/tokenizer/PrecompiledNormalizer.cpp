@@ -94,8 +94,8 @@ private:
     text.scratch += part;
   }
 
-  /// What follows the beginning that the rule is for is dropped: `tokenizers`
-  /// does so.
+  /// Finds the rule for the beginning of `text`. The rest of the text is
+  /// dropped, as `tokenizers` does.
   bool find(std::string_view text, std::string_view &replacement) const {
     size_t bytes;
     return map.find(text, CharacterMap::Rule::Shortest, bytes, replacement);

@@ -17,8 +17,8 @@ public:
   struct Field {
     uint32_t number = 0;
     Wire wire = Wire::Number;
-    uint64_t value = 0;     ///< Of all kinds but Bytes.
-    std::string_view bytes; ///< Of Bytes.
+    uint64_t value = 0;     ///< Set for all kinds but Bytes.
+    std::string_view bytes; ///< Set for Bytes.
 
     bool is(uint32_t wanted, Wire kind) const {
       return number == wanted && wire == kind;
@@ -33,7 +33,7 @@ public:
   /// Reads the next field; false at the end. TSR_CORRUPT: a field is torn, or
   /// of a kind that no message of sentencepiece has.
   bool next(Field &field);
-  /// Where the next field begins.
+  /// Returns where the next field begins.
   size_t at() const { return size - left.size(); }
 
 private:

@@ -19,8 +19,8 @@ struct SentencePieceModel {
   /// TSR_UNSUPPORTED name what is wrong.
   SentencePieceModel(const std::string &source, std::string_view content);
 
-  /// As it was given, without its tests of itself: the library prints those
-  /// that fail.
+  /// The model as it was given, without its tests of itself: the library prints
+  /// those that fail.
   std::string content;
   /// The most bytes that normalization makes of one.
   size_t growth = 3; // U+2581 for a space, U+FFFD for a byte
@@ -32,7 +32,7 @@ struct SentencePieceModel {
     std::string text;
     bool isUsed;
   };
-  /// Those that texts are cut into, without those of bytes.
+  /// The pieces that texts are cut into, without those of bytes.
   std::vector<Piece> pieces;
 };
 

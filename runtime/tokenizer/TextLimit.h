@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// Of one text, whose parts lie beside each other.
+/// The limit of growth of one text, whose parts lie beside each other.
 struct TextLimit {
   /// U+FDFA, the longest of Unicode's decompositions, becomes 13 times as long
   /// with U+2581 for its spaces.

@@ -44,7 +44,7 @@ private:
   std::vector<int32_t> window;
   size_t givenIds = 0;
   std::string given;
-  size_t fruitlessIds = 0; ///< Of the window, when it last had no new text.
+  size_t fruitlessIds = 0; ///< The window's ids when it last had no new text.
 };
 
 } // namespace tessera

@@ -25,7 +25,7 @@ struct UnicodeForm::Tables {
          UErrorCode &error)
       : known(u"[:age=9.0:]", error), filtered(form, known), parts(parts) {}
 
-  /// Whether a character is a mark, or begins with one when it is decomposed:
+  /// Returns whether a character is a mark, or begins with one when decomposed:
   /// marks beside each other are sorted.
   bool isMark(UChar32 c) const {
     return c >= 0x300 && !parts.hasBoundaryBefore(c) && known.contains(c);

@@ -29,7 +29,7 @@ private:
 
   const SentencePieceModel &model;
   std::string source;
-  std::vector<bool> isPiece, isWithinPiece; ///< By characters.
+  std::vector<bool> isPiece, isWithinPiece; ///< Indexed by characters.
 };
 
 } // namespace tessera

@@ -73,7 +73,7 @@ private:
   std::string unknown, prefix;
   int64_t mostCharacters;
   Trie beginnings;
-  Trie continuations; ///< Without the prefix.
+  Trie continuations; ///< They have no prefix.
 };
 } // namespace
 

@@ -17,7 +17,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 namespace {
 
-/// Where a value stands in a text, with its key if it is a member.
+/// The place of a value in a text, with its key if it is a member.
 struct Span {
   size_t begin, end, member;
 };
@@ -192,7 +192,7 @@ private:
       before += isObject ? "{\"a\":" : "[";
       after += isObject ? "}" : "]";
     }
-    // Without its ends it is cut, as a file may be.
+    // A text that lacks its ends is like a file that was cut.
     return before + value + (below(8) == 0 ? "" : after);
   }
 

@@ -64,8 +64,8 @@ TEST(PlanFile, HoldsWhatNamesNoPath) {
 #include "tessera/Options/PlanFlags.def"
 }
 
-/// What is given to the search is part of the plan that it writes, but for what
-/// no reader of the plan would take.
+/// The options of a search are part of the plan that it writes, except those
+/// that no reader of a plan takes.
 TEST(PlanFile, IsWrittenWithoutPaths) {
   SearchSpace space;
   space.given = {{"--reproducer", "/tmp/r.mlir"},

@@ -136,7 +136,7 @@ TEST(PlanFlags, RefusesWithARemedy) {
   EXPECT_EQ(setFlag(plan, "no-such", "1"), "unknown flag 'no-such'");
 }
 
-/// What a plan that is a file may not say follows from the table alone.
+/// The table alone says which options a plan in a file may not have.
 TEST(PlanFlags, PathsAreNotPlanned) {
   size_t paths = 0;
   auto expectPlanned = [&](FlagCheck check, const std::string &flag) {

@@ -87,7 +87,7 @@ def guard(path, text):
         yield f"guard: {path} has another guard than {expected}"
 
 
-# Where each library that parses is called, and what may call others' readers of files.
+# Each row has a pattern of calls that read, what they read, the places that may call them, and the remedy.
 READERS = [
     # The limits of json_reader.hpp hold only for what passes it; LLVM's parser is wrong about escapes, and recursive.
     (r"\b(json|Json)\s*::\s*(parse|sax_parse|accept|from_\w+)\b|\bsax_parse\b|>>\s*\w*(json|Json)\b|\bjson_parse\w*", "JSON",

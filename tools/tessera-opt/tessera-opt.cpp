@@ -15,8 +15,8 @@
 
 using namespace mlir;
 
-/// Returns whether a file may be parsed; says why not. What MLIR reads from its
-/// standard input, or cannot read, is left to it.
+/// Returns whether a file may be parsed; else it says why not. Standard input
+/// and files that cannot be read are left to MLIR.
 static bool mayParse(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   std::string why =

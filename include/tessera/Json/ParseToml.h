@@ -12,8 +12,9 @@
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #define TOML_MAX_NESTED_VALUES 16
-// Without NDEBUG's promises to the compiler: toml++ 3.3 breaks one itself, in
-// parse_key() after "[{", and has a proper error right behind it.
+// With NDEBUG, TOML_ASSERT would make promises to the compiler. toml++ 3.3
+// breaks one, in parse_key() after "[{", and has a proper error right behind
+// it.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
@@ -23,15 +24,16 @@
 namespace tessera {
 
 /// Returns the tables of a file. An error begins with the file's name and the
-/// line: "a.toml:3: ..". Limits, beyond which the library would call itself
+/// line: "a.toml:3: ..". Beyond these limits the library would call itself
 /// without end or take memory without measure:
+/// * The bytes of a file.
 constexpr size_t kMostTomlBytes = 4 << 20;
-/// * Dots between names in a line, and so tables in each other by one key.
+/// * The dots between names in a line, and so tables in each other by one key.
 constexpr size_t kMostTomlDots = 32;
-/// * Arrays and inline tables in each other: TOML_MAX_NESTED_VALUES.
-/// A text of several lines, and letters beyond ASCII outside of comments, for
-/// which toml++ 3.3 has undefined behavior, are refused. As in TOML, a key that
-/// comes twice is an error.
+/// * The arrays and inline tables in each other, TOML_MAX_NESTED_VALUES.
+/// Texts of several lines, and letters beyond ASCII outside of comments, are
+/// refused: toml++ 3.3 has undefined behavior for them. TOML itself makes a key
+/// that comes twice an error.
 llvm::Expected<toml::table> readToml(const std::string &path);
 
 } // namespace tessera

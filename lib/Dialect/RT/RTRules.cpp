@@ -16,7 +16,7 @@ using namespace tessera::rt;
 // Entries of results
 //===----------------------------------------------------------------------===//
 
-/// What keys of a dictionary must be.
+/// The keys that a dictionary may have, and what their values must be.
 using Keys = ArrayRef<std::pair<StringRef, Requirement>>;
 
 static bool haveKeys(const AttributeSite &site, DictionaryAttr entry,

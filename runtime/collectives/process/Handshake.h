@@ -20,17 +20,17 @@ struct Opening {
   Digest nonce;
 };
 Opening openingFor(const Secret &secret);
-/// Of this protocol.
+/// Returns whether an opening is one of this protocol.
 bool isOpening(const Opening &opening);
-/// Whether bytes that have come so far can be the beginning of an opening, or
-/// all of it.
+/// Returns whether the bytes that have come so far can be the beginning of an
+/// opening, or all of it.
 bool beginsOpening(const std::string &bytes);
 
 /// Which side of a connection proves that it knows the secret.
 enum class Side { Caller, Called };
 Digest proofOf(const Secret &secret, Side side, const Opening &caller,
                const Opening &called);
-/// Stands in the place of a proof of who was called: the caller's was wrong.
+/// The called side sends it in place of its proof if the caller's was wrong.
 Digest noProof();
 
 /// The side that calls; `what` names the other one. TSR_MISMATCH: they do not

@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 static constexpr size_t mostStrangers = 64, mostStrangeBytes = 1 << 23;
 // Connections between two processes: those of ProcessLink.
 static constexpr int64_t purposes = 3;
-// Between two calls of a side that closes, as one does to which many come.
+// A side to which many come may close a connection; it is called again after
+// this time.
 static constexpr std::chrono::milliseconds callAgainAfter{100};
 
 static ReceptionLimits limitsFor(const ProcessOptions &options) {

@@ -13,7 +13,7 @@ namespace tessera {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// Who knows the secret has more time, as its machine may be busy.
+// A process that knows the secret has more time, as its machine may be busy.
 static constexpr std::chrono::milliseconds longestThought{60000};
 // Connections that are taken before those that are open are served again.
 static constexpr int takenAtOnce = 64;

@@ -1,8 +1,8 @@
 //===- Reception.h - who connects to a process, and its words ---*- C++ -*-===//
 // Serves all connections at once, so that one that is silent keeps nobody
-// waiting. Each shows that it knows the secret and brings one message; who
-// takes too long, or says too much, is dropped without a word. Of too many
-// the one goes that has shown least, and of those the oldest.
+// waiting. Each shows that it knows the secret and brings one message; one that
+// takes too long, or says too much, is dropped without a word. If there are too
+// many, the oldest of those that have shown least is dropped.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_COLLECTIVES_PROCESS_RECEPTION_H
 #define TESSERA_RUNTIME_COLLECTIVES_PROCESS_RECEPTION_H
@@ -25,7 +25,7 @@ struct ReceptionLimits {
   size_t messageBytes; ///< of one message
   size_t connections;  ///< that have not brought their message yet
   size_t allBytes;     ///< of all messages that are not whole yet
-  /// Who has not brought its message by then is no process of ours.
+  /// A connection that brings no message in this time is dropped.
   std::chrono::milliseconds silence{5000};
 };
 
@@ -36,16 +36,16 @@ public:
       : listeners(std::move(listeners)), secret(std::move(secret)),
         limits(limits), refusals(std::move(note)) {}
 
-  /// The next who has brought a message; nobody at the deadline, however many
-  /// come meanwhile.
+  /// Returns the next visitor that has brought a message, or an invalid one at
+  /// the deadline, however many come meanwhile.
   Visitor next(Deadline deadline);
   /// Records why a connection is dropped.
   void refuse(Refusal kind, const Socket &socket, const std::string &why);
-  /// As Refusals::describe.
+  /// Returns the text of Refusals::describe.
   std::string describeRefused() const { return refusals.describe(); }
 
 private:
-  /// What a connection is to send next.
+  /// The part that a connection is to send next.
   enum class Stage { Opening, Proof, Length, Message };
   struct Pending {
     Socket socket;
@@ -56,7 +56,7 @@ private:
     Opening own{}, theirs{};
     bool hasProven = false, isComplete = false, isDropped = false;
 
-    /// Whether it is a stranger as far as is known.
+    /// Returns whether it may be dropped: it has shown nothing yet.
     bool mayGo() const { return !hasProven && !isComplete && !isDropped; }
   };
   void take(const Socket &listener);

@@ -17,7 +17,7 @@ namespace tessera {
 /// Takes a line for the operator.
 using OperatorNote = std::function<void(const std::string &)>;
 
-/// What is wrong with a connection. Each kind is told once, and then seldom.
+/// Reasons to drop a connection. Each is told once, and then seldom.
 enum class Refusal {
   Foreign,  ///< speaks another protocol
   Secret,   ///< has none, has one, or has another

@@ -10,7 +10,7 @@ namespace tessera {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// What a refusal waits for who does not read it.
+// A refusal waits this long for a reader.
 static constexpr std::chrono::seconds refusalTime{5};
 // The last byte on a connection to the rendezvous.
 static constexpr char farewell = 'd';
@@ -28,7 +28,7 @@ RendezvousHub::RendezvousHub(const ProcessOptions &options,
   guests[0] = {Socket(), std::move(own), true, ""};
 }
 
-/// Best effort: who does not read it is not waited for long.
+/// Tries to tell a process why it is refused, and gives up at the deadline.
 static void sendRefusal(const Socket &socket, const Status &why,
                         Deadline deadline) {
   try {
@@ -37,15 +37,15 @@ static void sendRefusal(const Socket &socket, const Status &why,
   }
 }
 
-/// Only who has proven that it knows the secret learns why.
+/// Only a process that has proven that it knows the secret learns why.
 void RendezvousHub::refuse(const Socket &socket, const Objection &why) {
   reception.refuse(why.kind, socket, why.why);
   if (knowsGuests())
     sendRefusal(socket, {TSR_MISMATCH, why.why}, Clock::now());
 }
 
-/// Settings that differ are no objection to who knows the secret, but end the
-/// start when all have come: then all say which.
+/// A process that knows the secret may come with other settings: they end the
+/// start when all have come, and then all say which differ.
 std::optional<RendezvousHub::Objection>
 RendezvousHub::objection(const std::string &message, Hello *hello,
                          std::string *difference) const {
@@ -90,7 +90,7 @@ void RendezvousHub::welcome(Visitor visitor) {
         std::move(difference)});
 }
 
-/// Who has left may come again, as a rank that is started again does.
+/// A rank that has left may come again, because it was started again.
 void RendezvousHub::unseatLost() {
   for (Guest &guest : guests) {
     if (!guest.socket || isSilent(guest.socket))
@@ -116,7 +116,6 @@ void RendezvousHub::checkSettings() const {
       fail(TSR_MISMATCH, guest.difference);
 }
 
-/// Who may take part without a secret does not learn who else came.
 void RendezvousHub::failAbsent() const {
   std::vector<int64_t> absent;
   for (size_t rank = 0; rank < guests.size(); ++rank)
@@ -200,6 +199,7 @@ void RendezvousHub::gather(Deadline deadline) {
         sendRefusal(guest.socket, error.status, Clock::now() + refusalTime);
     if (error.status.code != TSR_TIMEOUT)
       throw;
+    // The guests were not told which connections were refused.
     fail(TSR_TIMEOUT, error.status.message, reception.describeRefused());
   }
 }

@@ -13,11 +13,11 @@
 
 namespace tessera {
 
-// Who waits for others looks this often whether one has ended.
+// A process that waits for others looks this often whether one has ended.
 constexpr std::chrono::milliseconds lookEvery{100};
 
-/// What connections to the hub are told at last: all are connected, and that
-/// this one closes is no end.
+/// Says on a connection to the hub that all are connected, so that its closing
+/// is not taken for the end of a process.
 void sayFarewell(const Socket &socket);
 
 class RendezvousHub {
@@ -28,9 +28,9 @@ public:
   void gather(Deadline deadline);
   /// Tells everyone the table, which it returns.
   Table answer(Deadline deadline);
-  /// TSR_ABORTED if a process that came has ended before `release`.
+  /// Throws TSR_ABORTED if a process that came has ended before `release`.
   void checkGuests() const;
-  /// All are connected, as far as this process is concerned.
+  /// Tells everyone that this process is connected to all.
   void release() const;
 
 private:
@@ -59,8 +59,8 @@ private:
   [[noreturn]] static void failEnded(const Guest &guest);
   static void send(const Guest &guest, const std::string &text,
                    Deadline deadline);
-  /// Whether who comes has proven that it is of this run's processes, and may
-  /// learn what this run is.
+  /// Returns whether guests have proven that they are processes of this run,
+  /// and may learn about it.
   bool knowsGuests() const { return !options.secret.empty(); }
   Table table() const;
   SharedProcessor processor() const;

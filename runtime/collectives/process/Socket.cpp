@@ -112,7 +112,7 @@ static Socket listenAt(const addrinfo &at) {
   if (bind(socket.get(), at.ai_addr, at.ai_addrlen) != 0 ||
       listen(socket.get(), SOMAXCONN) != 0)
     return Socket();
-  // Who called and left before it was taken must not stop who takes.
+  // A caller that has left before it was accepted must not block accept().
   fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
   return socket;
 }

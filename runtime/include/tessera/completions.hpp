@@ -241,10 +241,10 @@ private:
   }
 
   const CompletionModel &model;
-  Json fields; ///< Those of the body that are not yet taken.
+  Json fields; ///< The fields of the body that are not yet taken.
   std::unique_ptr<TextRequest> request;
   bool streams = false, hasLogs = false;
-  std::string text; ///< Since the last part, as the next.
+  std::string text; ///< The text since the last part.
   Json logs;
   const std::time_t created = std::time(nullptr);
 };

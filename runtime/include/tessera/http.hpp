@@ -23,10 +23,10 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 /// A request whose head and body have come as a whole.
 struct HttpRequest {
   std::string method;
-  std::string path;  ///< What is before the first '?', not decoded.
-  std::string query; ///< What is after it, not decoded.
+  std::string path;  ///< The target before the first '?', not decoded.
+  std::string query; ///< The target after it, not decoded.
   HttpHeaders headers;
-  std::string body; ///< Without chunks.
+  std::string body; ///< The frames of chunks are taken off.
 
   /// Returns the value of the first header of a name, whose case does not
   /// matter, or "".
@@ -45,35 +45,37 @@ public:
 /// one is told with a status, where it still reads, and its connection is
 /// closed.
 struct HttpLimits {
-  /// The most connections. Where there are more, the one is closed that has
-  /// been idle, or at its request or its answer, for the longest time; those
-  /// whose handler runs stay. The limit of file descriptors is raised for it as
-  /// far as the system permits, or it is lowered.
+  /// The most connections. When one more comes, the connection is closed that
+  /// has waited for its client the longest; those whose handlers run stay. The
+  /// limit of file descriptors is raised for them as far as the system permits;
+  /// if it stays too low, fewer connections are taken.
   std::size_t connections = 512;
-  std::size_t targetBytes = 4 << 10; ///< Of a path with its query: 414.
-  std::size_t headBytes = 16 << 10;  ///< Of the request line and headers: 431.
-  std::size_t headers = 100;         ///< Their number: 431.
-  std::size_t bodyBytes = 1 << 20;   ///< Of a body, chunked or not: 413.
-  /// Of all bodies and unsent answers together, but for the first 16 KiB of
-  /// each. Where there is more, the oldest are closed whose handler does not
-  /// run, then those that take nothing of a stream for a second; where there is
-  /// none, a body is refused: 503. The malloc of glibc keeps more of large
-  /// texts that are freed, unless mallopt fixes M_MMAP_THRESHOLD.
+  std::size_t targetBytes = 4 << 10; ///< A path with its query (status 414).
+  std::size_t headBytes = 16 << 10;  ///< The request line and headers (431).
+  std::size_t headers = 100;         ///< The number of headers (431).
+  std::size_t bodyBytes = 1 << 20;   ///< A body, chunked or not (413).
+  /// The memory of all bodies and unsent answers together, not counting the
+  /// first 16 KiB of each. When they need more, the oldest connections whose
+  /// handlers do not run are closed, then those that have taken nothing of a
+  /// stream for a second; if that is not enough, a body is refused (503). The
+  /// malloc of glibc keeps more of large texts that are freed, unless mallopt
+  /// fixes M_MMAP_THRESHOLD.
   std::size_t memoryBytes = 16 << 20;
-  /// Of what is unsent of one answer before HttpAnswer::write waits.
+  /// HttpAnswer::write waits while this much of its answer is unsent.
   std::size_t unsentBytes = 1 << 20;
-  /// From a connection, or the first byte of a request, to the end of its head.
+  /// The time from a connection, or from the first byte of a request, to the
+  /// end of its head.
   std::chrono::milliseconds headTime{10'000};
-  /// From the first byte of a request to the end of its body.
+  /// The time from the first byte of a request to the end of its body.
   std::chrono::milliseconds requestTime{30'000};
-  /// Between an answer and the next request.
+  /// The time between an answer and the next request.
   std::chrono::milliseconds idleTime{15'000};
-  /// In which a client must take each 64 KiB of an answer.
+  /// The time in which a client must take each 64 KiB of an answer.
   std::chrono::milliseconds pieceTime{30'000};
-  /// Which handlers and answers have once the server stops.
+  /// The time that handlers and answers have once the server stops.
   std::chrono::milliseconds stopTime{2'000};
   int workers = 8;   ///< The most threads that handlers run on.
-  int waiting = 256; ///< The most requests that wait for one: 503.
+  int waiting = 256; ///< The most requests that wait for one (503).
 };
 
 /// The body of an answer that is an error.
@@ -85,14 +87,14 @@ struct HttpOptions {
   /// A name or a literal address to listen on. Other machines reach all but
   /// loopback addresses.
   std::string address = "127.0.0.1";
-  int port = 0; ///< 0: any free one.
+  int port = 0; ///< 0: any free port.
   HttpLimits limits;
   /// The names that the header Host may have, besides `localhost` and all
   /// literal addresses. Any other is refused with 403: a page of another site
   /// whose name leads to this machine sends that name ("DNS rebinding").
   std::vector<std::string> hosts;
   /// Sites, as `https://name:port`, whose pages may ask and read the answers.
-  /// Those of the server itself may; others are refused with 403.
+  /// Pages of the server itself may, too; others are refused with 403.
   std::vector<std::string> origins;
   /// Headers of every answer.
   HttpHeaders headers;
@@ -110,13 +112,14 @@ class ServerCore;
 /// the client gets an error. It may outlive the server.
 class HttpAnswer {
 public:
-  /// Answers as a whole. Without effect after `begin`, `send` or `fail`, as are
-  /// these.
+  /// Answers as a whole. After `begin`, `send` or `fail`, none of these three
+  /// has an effect.
   void send(int status, std::string_view type, std::string_view body,
             const HttpHeaders &headers = {});
   /// Answers with the body of an error.
   void fail(int status, const std::string &why);
-  /// Begins an answer of parts; of events with the type `text/event-stream`.
+  /// Begins an answer of parts. With the type `text/event-stream` these are
+  /// events.
   void begin(int status, std::string_view type,
              const HttpHeaders &headers = {});
   /// Adds to what was begun. Waits while too much is unsent. Returns false if
@@ -142,8 +145,8 @@ private:
 /// slow clients cost none; handlers run on others.
 class HttpServer {
 public:
-  /// Answers a request, before it returns or later. What it throws becomes an
-  /// error, of status 500 unless it is an HttpError.
+  /// Answers a request, before it returns or later. An exception becomes an
+  /// error, with status 500 unless it is an HttpError.
   using Handler = std::function<void(HttpRequest &request, HttpAnswer answer)>;
 
   explicit HttpServer(HttpOptions options);
@@ -151,8 +154,8 @@ public:
   HttpServer(const HttpServer &) = delete;
   HttpServer &operator=(const HttpServer &) = delete;
 
-  /// Adds what answers requests of one method for one path. Those of GET answer
-  /// HEAD too. Not after `run`.
+  /// Adds a handler of requests of one method for one path. Handlers of GET
+  /// answer HEAD too. Must not be called after `run`.
   void route(const std::string &method, const std::string &path,
              Handler handler);
   /// Adds a text that GET returns; it is in memory once for all clients.
@@ -160,7 +163,8 @@ public:
 
   /// Binds the port and returns it. Throws std::system_error.
   int listen();
-  /// Serves until `stop`, then waits for the handlers that run. After `listen`.
+  /// Serves until `stop`, then waits for the handlers that run. Needs `listen`
+  /// before.
   void run();
   /// Ends `run`; from any thread, also before it. Answers that are awaited get
   /// `stopTime` to end.

@@ -15,7 +15,7 @@ struct JsonLimits {
   std::size_t depth;  ///< Arrays and objects in each other; 0: a plain value.
   std::size_t values; ///< Values of any kind, keys among them.
   const char *what = "such a text"; ///< Errors name the kind of text by it.
-  std::size_t string = 64 << 20;    ///< Bytes of a string, blanks around it.
+  std::size_t string = 64 << 20; ///< Bytes of a string, or of blanks in a row.
 };
 
 /// The limits of each kind of text, such as json_kinds::config.

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -39,11 +40,11 @@ struct JsonProblem {
 
 namespace json_detail {
 
-constexpr std::size_t kMostDigits = 1000; // of a number
-constexpr std::size_t kShownKey = 100;    // bytes of a key in an error
+constexpr std::size_t kMostDigits = 1000; ///< A number has at most so many.
+constexpr std::size_t kShownKey = 100;    ///< An error shows so many bytes.
 
-/// Where the parser is. It may go on to `stop`, the end or where a string is
-/// too long.
+/// A text and the position of the parser in it. The parser may go on to `stop`,
+/// which is the end, or the byte that makes a string too long.
 struct Place {
   const char *begin, *at, *stop, *end;
 };
@@ -145,13 +146,13 @@ private:
     auto left = static_cast<std::size_t>(place.end - place.at);
     place.stop = place.at + (left <= limits.string ? left : limits.string + 1);
   }
-  /// Whether the parser has stopped before the end, which it took for the end.
+  /// Returns whether the parser has stopped at a cut that it took for the end.
   bool isCut() const { return place.at == place.stop && place.at != place.end; }
   bool refuseCut() {
     return refuse("a string, or the blanks before a value, have more than " +
                   std::to_string(limits.string) + " bytes");
   }
-  /// What is wrong is the newest character that the parser has read.
+  /// Refuses the text at the newest character that the parser has read.
   bool refuse(std::string what) {
     auto read = static_cast<std::size_t>(place.at - place.begin);
     problem = {std::move(what), read - (read > 0), false};
@@ -311,8 +312,8 @@ private:
   }
 
   Json &root;
-  std::vector<Json *> containers; ///< Those that are open, the innermost last.
-  Json *member = nullptr;         ///< Of the innermost object.
+  std::vector<Json *> containers; ///< The open ones, the innermost last.
+  Json *member = nullptr;         ///< The newest of the innermost object.
 };
 
 } // namespace tessera

@@ -14,10 +14,10 @@
 
 namespace tessera {
 
-/// What stays as it is.
+/// The characters that stay as they are.
 enum class Printed {
   Line, ///< Visible characters and spaces. Names and messages are lines.
-  Text  ///< These, line breaks, tabs, and what joins letters or emojis.
+  Text  ///< Also line breaks, tabs, and joiners of letters and emojis.
 };
 
 namespace detail {
@@ -25,7 +25,7 @@ namespace detail {
 struct Character {
   std::uint32_t code = 0;
   std::size_t length = 1; ///< In bytes.
-  bool isValid = false;   ///< As UTF-8.
+  bool isValid = false;   ///< The bytes are UTF-8.
   bool isCut = false;     ///< More bytes could make it valid.
 };
 
@@ -61,13 +61,13 @@ inline Character firstCharacter(std::string_view text) {
   return {code, length, true, false};
 }
 
-/// Whether a character joins or shapes its neighbours, as in Persian words and
-/// in emojis of several parts.
+/// Returns whether a character joins or shapes its neighbours, as in Persian
+/// words and in emojis of several parts.
 inline bool joins(std::uint32_t code) {
   return code == 0x200c || code == 0x200d || (code >= 0xfe00 && code <= 0xfe0f);
 }
 
-/// Whether a character is seen by nobody, or changes the order of others.
+/// Returns whether nobody sees a character, or it changes the order of others.
 inline bool isHidden(std::uint32_t code) {
   constexpr std::uint32_t ranges[][2] = {
       {0x00, 0x1f},        // controls
@@ -102,7 +102,7 @@ inline bool isPrinted(std::uint32_t code, Printed kind) {
   return !isHidden(code);
 }
 
-/// Passes \ and `digits` hexadecimal digits after a letter on.
+/// Passes a backslash, a letter and `digits` hexadecimal digits to `put`.
 template <class Put>
 void putEscape(char letter, int digits, std::uint32_t value, Put &put) {
   char text[10] = {'\\', letter};
@@ -163,16 +163,16 @@ inline std::string printable(std::string_view text,
   return result;
 }
 
-/// The bytes of a value in a message, which may be a path. Of a longer one the
-/// message has the beginning, and the number of bytes.
+/// A value in a message, which may be a path, has at most this many bytes. The
+/// message shows the beginning of a longer one, and its number of bytes.
 constexpr std::size_t kLongestValue = 600, kBeginningOfValue = 200;
-/// The bytes of a message. Of a longer one the middle is left out, because its
-/// end often says what to do.
+/// A message has at most this many bytes. The middle of a longer one is left
+/// out, because its end often says what to do.
 constexpr std::size_t kLongestMessage = 1900;
 
 namespace detail {
 
-/// Whether a cut before this byte would part a character.
+/// Returns whether a cut before this byte would part a character.
 inline bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
@@ -212,7 +212,7 @@ template <class Put> void putMessage(std::string_view text, Put &&put) {
 
 } // namespace detail
 
-/// A value as a message quotes it.
+/// Returns a value as a message quotes it.
 inline std::string printableValue(std::string_view text) {
   if (text.size() <= kLongestValue)
     return printable(text);
@@ -220,7 +220,8 @@ inline std::string printableValue(std::string_view text) {
          std::to_string(text.size()) + " bytes)";
 }
 
-/// A whole message, as one line: no value in it begins a line of its own.
+/// Returns a whole message as one line: no value in it begins a line of its
+/// own.
 inline std::string printableMessage(std::string_view text) {
   std::string result;
   detail::putMessage(text, [&](std::string_view part) { result += part; });
@@ -238,7 +239,7 @@ public:
     held.erase(0, held.size() - cut);
     return result;
   }
-  /// What is left at the end of all parts.
+  /// Returns the rest after the last part.
   std::string finish() {
     std::string result = printable(held, Printed::Text);
     held.clear();
@@ -246,7 +247,7 @@ public:
   }
 
 private:
-  /// The length of a character at the end that is not complete.
+  /// Returns the length of a character at the end that is not complete.
   std::size_t cutBytes() const {
     const std::size_t most = std::min<std::size_t>(held.size(), 3);
     for (std::size_t k = most; k > 0; --k) {

@@ -119,7 +119,7 @@ TEST_F(OwnFileTest, TemporaryFilesArePrivateAndGo) {
     folder = llvm::sys::path::parent_path(path).str();
     EXPECT_EQ(entry(path).st_mode & 0777, 0600u);
     EXPECT_EQ(entry(folder).st_mode & 0777, 0700u);
-    // What somebody put there is removed, and not what it leads to.
+    // A link that somebody put there is removed, and not the file behind it.
     link(at("victim"), llvm::sys::path::filename(folder).str() + "/planted");
   }
   EXPECT_NE(access(folder.c_str(), F_OK), 0);

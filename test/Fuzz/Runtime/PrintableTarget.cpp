@@ -7,8 +7,8 @@
 using namespace tessera;
 using namespace fuzzed;
 
-/// Whether a terminal obeys none of the bytes. The text is valid UTF-8, whose
-/// C1 controls begin with 0xc2, and whose controls of direction with 0xe2.
+/// Requires bytes that no terminal obeys. The text is valid UTF-8, whose C1
+/// controls begin with 0xc2, and whose controls of direction with 0xe2.
 static void requireVisible(const std::string &text, bool isLine) {
   for (size_t k = 0; k < text.size(); ++k) {
     const auto byte = static_cast<unsigned char>(text[k]);

@@ -114,7 +114,7 @@ private:
   Stage stage = Stage::Opening;
 };
 
-/// Whether the friend is among those who have brought a message.
+/// Returns whether the friend is among those who have brought a message.
 static bool receiveAllOf(Reception &reception, bool hasSecret) {
   bool isReceived = false;
   while (true) {
@@ -130,7 +130,8 @@ static bool receiveAllOf(Reception &reception, bool hasSecret) {
   }
 }
 
-/// Without a secret a friend that comes among them may be taken for one.
+/// Calls as strangers and as a friend, who may be taken for one of them if
+/// there is no secret.
 static void receive(Input input, bool hasSecret) {
   Callers callers;
   Secret secret = secretOf(hasSecret);

@@ -8,10 +8,11 @@
 
 namespace fuzzed {
 
-/// Whether `act` does what it is asked for; if not, the refusal says why.
+/// Returns whether `act` does what it is asked for; else its refusal says why.
 bool works(const std::function<void()> &act);
 
-/// Whether what a stream gives must be what decoding all ids at once gives.
+/// Says whether a stream must give the text that decoding all ids at once
+/// gives.
 enum class Stream { Equal, Free };
 
 /// Encodes the text, alone and between others, decodes ids of it and any

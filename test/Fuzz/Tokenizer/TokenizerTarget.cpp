@@ -7,8 +7,8 @@
 using namespace tessera;
 using namespace fuzzed;
 
-/// What a stream of tokens is promised to be: decoders that look at each token
-/// alone, and whether it is the first.
+/// Returns what a stream of tokens promises. It is exact for decoders that look
+/// at each token alone, and at whether it is the first.
 static Stream streamOf(std::string_view file) {
   JsonTree tree = parseJson("tokenizer", file, json_kinds::tokenizer);
   const nlohmann::json &decoder = tree.root["decoder"];

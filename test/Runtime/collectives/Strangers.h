@@ -12,10 +12,10 @@
 
 namespace fixture {
 
-/// Long enough on a machine that is busy: nothing is expected to take so long.
+/// A deadline that is late enough on a busy machine: nothing takes so long.
 tessera::Deadline soon();
 
-/// What a process tells its operator, from any thread.
+/// Collects what a process tells its operator, from any thread.
 class Notes {
 public:
   tessera::OperatorNote taker();
@@ -30,7 +30,7 @@ private:
 tessera::Socket stranger(const std::string &at, const std::string &bytes);
 /// A connection that has introduced itself, with "" for no secret.
 tessera::Socket acquaintance(const std::string &at, const std::string &secret);
-/// What a connection hears until it is closed.
+/// Returns the bytes that a connection hears until it is closed.
 std::string heardUntilClosed(const tessera::Socket &socket);
 /// A message as it is sent.
 std::string withLength(const std::string &message);
@@ -38,10 +38,10 @@ std::string withLength(const std::string &message);
 std::string helloOf(int64_t rank, int64_t world);
 std::string helloWith(const std::string &name, const nlohmann::json &value);
 
-/// What joining ends with.
+/// Joins, and returns the status that it ends with.
 tessera::Status joinAs(const tessera::ProcessOptions &options,
                        const tessera::Agreement &agreement = {});
-/// The same for all at once, which have the options' ranks.
+/// Lets all join at once, each with the rank in its options.
 std::vector<tessera::Status>
 joinAll(const std::vector<tessera::ProcessOptions> &options,
         const std::vector<tessera::Agreement> &agreements = {});

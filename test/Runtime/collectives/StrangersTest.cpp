@@ -41,7 +41,7 @@ protected:
       EXPECT_TRUE(status.ok()) << status.message;
     first.join();
   }
-  /// What rank 0 answers a message: nothing at all without a secret.
+  /// Returns the answer of rank 0 to a message: "" without a secret.
   std::string answerTo(const std::string &message) {
     Socket socket = acquaintance(at, secret());
     std::string bytes = withLength(message);
@@ -150,7 +150,7 @@ TEST_P(Strangers, MalformedHellosAreRefused) {
   });
 }
 
-/// Without a secret a process of another program is a stranger.
+/// A process of another program is a stranger if there is no secret.
 TEST_P(Strangers, OtherSettingsAreToldToWhoKnowsTheSecret) {
   std::thread first([&] {
     Status status = joinAs(process(0, 2), {{"seed", "1"}});
@@ -209,7 +209,7 @@ TEST_P(Strangers, RankThatEndedMayComeAgain) {
   });
 }
 
-/// What rank 0 says of strangers when nobody else comes.
+/// Rank 0 says who came when nobody else does.
 TEST_P(Strangers, AreDescribedToWhoWaitsInVain) {
   withEnoughTime([&](std::chrono::milliseconds time) {
     at = freeRendezvous();

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a test waits for, however long it takes.
+/// An event that a test waits for, however long it takes.
 class Signal {
 public:
   void give() {
@@ -178,7 +178,7 @@ TEST_F(HttpServerTest, LetsChosenSitesAsk) {
 
 TEST_F(HttpServerTest, RefusesAPageWhoseNameLeadsHere) {
   start();
-  // Of evil.example, which is 127.0.0.1 by now: for its browser the same site.
+  // The name evil.example leads to 127.0.0.1 by now: a browser sees one site.
   const std::string headers =
       " HTTP/1.1\r\nHost: evil.example:" + std::to_string(port) +
       "\r\nOrigin: http://evil.example:" + std::to_string(port) +

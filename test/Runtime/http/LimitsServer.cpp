@@ -23,7 +23,7 @@ static void stream(HttpRequest &, HttpAnswer answer) {
 }
 
 int main() {
-  // As http.hpp advises: large texts are given back to the system.
+  // Large texts are given back to the system, as http.hpp advises.
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   sigset_t signals;
   sigemptyset(&signals);

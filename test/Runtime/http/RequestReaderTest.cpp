@@ -10,7 +10,7 @@ using http::RequestReader;
 
 namespace {
 
-/// What a reader makes of bytes: the status of its refusal, or the request.
+/// The result of reading bytes: the status of a refusal, or the request.
 struct Outcome {
   int status = 0;
   bool isWhole = false;

@@ -25,7 +25,7 @@ TEST(SitePolicy, KnowsItsHosts) {
         "Models.Example.Org"})
     EXPECT_EQ(statusOf(options, "Host: " + std::string(host) + "\r\n"), 0)
         << host;
-  // As a page sends it whose name was made to lead to this machine.
+  // A page whose name was made to lead to this machine sends such a name.
   for (const char *host : {"evil.example",
                            "evil.example:8080",
                            "127.0.0.1.evil.example",

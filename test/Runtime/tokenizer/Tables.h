@@ -25,7 +25,7 @@ inline std::string encodeBase64(const std::string &bytes) {
   return text;
 }
 
-/// Units of a trie of Darts-clone. Those that are not set are children of none.
+/// A trie of Darts-clone. Units that are not set are children of none.
 class Trie {
 public:
   explicit Trie(size_t count = 512) : units(count, noLabel) {
@@ -38,7 +38,7 @@ public:
     units[base ^ byte] = byte | offset << 10;
     return (base ^ byte) ^ offset;
   }
-  /// As `add`; a rule, whose text begins at `text`.
+  /// Adds a unit as `add` does, and a rule there whose text begins at `text`.
   uint32_t addRule(uint32_t base, unsigned char byte, uint32_t offset,
                    uint32_t text) {
     uint32_t own = add(base, byte, offset);

@@ -41,8 +41,8 @@ static StringRef nameOf(DiagnosticSeverity severity) {
   llvm_unreachable("every severity is handled");
 }
 
-/// Prints a message with the line of the file that it is about. Of a long line
-/// only what surrounds the column is shown. The file may be a stranger's.
+/// Prints a message with the line of the file that it is about, or with the
+/// part of a long line around the column. The file may be a stranger's.
 static void printSourceLine(const llvm::SMDiagnostic &diagnostic, void *) {
   StringRef line = diagnostic.getLineContents();
   auto column =
@@ -90,8 +90,8 @@ static LogicalResult remember(Diagnostic &diagnostic) {
 
 CompilerContext::CompilerContext() : CompilerContext(DialectRegistry()) {}
 
-/// Whether the line of a location can be shown. A program may name any file as
-/// the one that it is made of, and reading a device or a pipe may never end.
+/// Returns whether the line of a location can be shown. A program may name any
+/// file as its source, and reading a device or a pipe may never end.
 bool CompilerContext::mayShow(FileLineColLoc location) const {
   StringRef name = location.getFilename();
   for (unsigned id = 1; id <= sources.getNumBuffers(); ++id)

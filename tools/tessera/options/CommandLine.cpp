@@ -61,7 +61,7 @@ const std::set<std::string> ownOptions = {
     "--tensor-model-parallel-size", "--data-parallel-size",
     "--pipeline-model-parallel-size", "--help"};
 
-/// What a flag names is written by each process for itself.
+/// Returns whether an option names a path, which each process has for itself.
 bool isOfOneProcess(const std::string &option) {
   std::optional<FlagCheck> check =
       option.rfind("--", 0) == 0 ? checkOfFlag(option.substr(2)) : std::nullopt;

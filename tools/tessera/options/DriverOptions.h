@@ -168,8 +168,8 @@ struct DriverOptions {
   double peakFlops = 0; ///< Per second, of all devices of the run; 0: unknown.
   Launch launch;        ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;
-  std::string secret;     ///< Of the processes; "": none.
-  std::string secretNote; ///< What is unsafe about its file; "": nothing.
+  std::string secret;     ///< The processes share it; "": none.
+  std::string secretNote; ///< Says that its file is unsafe; "": it is not.
   bool trustsNetwork = false;
   bool allowsMixedCpus = false;         ///< Processes then do not agree on one.
   std::vector<std::string> trustedKeys; ///< Files with public keys.

@@ -36,7 +36,7 @@ void printOverLine(llvm::StringRef line);
 
 void flushOutput();
 
-/// Flushes standard output. What was printed may not have arrived: the disk
+/// Flushes standard output, and returns the error of all writes to it: the disk
 /// behind it may be full.
 std::error_code finishOutput();
 

@@ -12,7 +12,7 @@
 
 namespace tessera::dist {
 
-/// Where an attribute stands; the values are flags. A function is no op here.
+/// The places where an attribute stands, as flags. A function is no op here.
 enum Place : unsigned {
   OnModule = 1,
   OnFunction = 2,

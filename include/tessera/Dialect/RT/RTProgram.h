@@ -24,8 +24,8 @@ constexpr llvm::StringLiteral kOptionsAttr = "rt.options";
 constexpr llvm::StringLiteral kReportAttr = "rt.report";
 /// On a module: the metadata as a string, after rt-attach-metadata.
 constexpr llvm::StringLiteral kMetadataAttr = "rt.metadata";
-/// On sends and receives: which value of which micro-batch. Of two messages
-/// with as many bytes, one may not be taken for the other.
+/// On sends and receives: the value and the micro-batch that they carry, so
+/// that a message is not taken for another one with as many bytes.
 constexpr llvm::StringLiteral kMessageAttr = "rt.message";
 
 /// Sets an attribute of all arguments: one by one, each would be a new list of
