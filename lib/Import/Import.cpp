@@ -8,7 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "tessera/Dialect/NN/ConfigFiles.h"
-#include "tessera/Import/ReadProgram.h"
+#include "tessera/Import/ParseProgram.h"
 #include "tessera/Options/Counted.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

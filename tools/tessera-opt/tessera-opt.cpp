@@ -4,7 +4,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "tessera/Import/ReadProgram.h"
+#include "tessera/Import/ParseProgram.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/printable.hpp"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,10 +1,10 @@
-//===- ReadProgram.h - what of a .mlir text may be parsed -------*- C++ -*-===//
+//===- ParseProgram.h - what of a .mlir text may be parsed ------*- C++ -*-===//
 // MLIR's parser, and what reads types and attributes after it, call themselves
 // for everything that is nested. So texts that nest deeply are refused before.
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_IMPORT_READPROGRAM_H
-#define TESSERA_IMPORT_READPROGRAM_H
+#ifndef TESSERA_IMPORT_PARSEPROGRAM_H
+#define TESSERA_IMPORT_PARSEPROGRAM_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -26,4 +26,4 @@ mlir::OwningOpRef<mlir::ModuleOp> readProgram(mlir::MLIRContext *context,
 
 } // namespace tessera
 
-#endif // TESSERA_IMPORT_READPROGRAM_H
+#endif // TESSERA_IMPORT_PARSEPROGRAM_H

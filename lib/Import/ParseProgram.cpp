@@ -1,6 +1,6 @@
-//===- ReadProgram.cpp - what of a .mlir text may be parsed ---------------===//
+//===- ParseProgram.cpp - what of a .mlir text may be parsed --------------===//
 
-#include "tessera/Import/ReadProgram.h"
+#include "tessera/Import/ParseProgram.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
 #include "tessera/Json/ReadText.h"
