@@ -34,9 +34,8 @@ static std::string writeFiles(const std::vector<FileContent> &files) {
 
 static std::vector<FileContent> readFiles(int64_t rank,
                                           const std::string &text) {
-  constexpr JsonLimits limits = {64 << 20, 2, 4'000'000, "a list of files"};
   std::string source = concat("what rank ", rank, " reads");
-  JsonTree tree = parseJson(source, text, limits);
+  JsonTree tree = parseJson(source, text, json_kinds::shared_files);
   std::vector<FileContent> files;
   for (const JsonView &item : JsonView(tree.root, source).items()) {
     std::vector<JsonView> pair = item.items();

@@ -60,12 +60,11 @@ LockOwner LockOwner::self() {
 }
 
 LockOwner LockOwner::parse(const std::string &text) {
-  constexpr JsonLimits limits = {4096, 1, 16, "a lock"};
   constexpr int64_t most = int64_t(1) << 62;
   if (text.empty())
     return {};
   try {
-    JsonTree parsed = parseJson("lock", text, limits);
+    JsonTree parsed = parseJson("lock", text, json_kinds::lock);
     JsonView root(parsed.root, "lock");
     return {root.at("host").text(), root.at("user").text(),
             root.at("since").text(), root.at("process").integer(1, most),

@@ -4,7 +4,6 @@
 #include "tessera/Json/ParseJson.h"
 #include "tessera/Json/ReadText.h"
 #include "tools/tessera/report/PrintError.h"
-#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>

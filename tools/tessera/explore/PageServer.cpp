@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kAddress[] = "127.0.0.1";
 constexpr size_t kMostBytesOfBody = 16 << 10;
-/// A plan is compiled and few wait; the others are told so.
+/// One plan is compiled and a few wait; the others are told so.
 constexpr int kWorkers = 8;
 /// How often a client that waits gets a blank, which tells whether it is there.
 constexpr auto kBetweenBlanks = std::chrono::milliseconds(200);
@@ -77,8 +77,8 @@ void answerTo(const PageService &service, const HttpRequest &request,
   answer.end();
 }
 
-/// Serves until a signal comes. It is waited for by a thread, as a handler
-/// could not stop a server.
+/// Serves until a signal comes. A thread waits for it, because a handler of
+/// signals could not stop a server.
 void runUntilSignal(HttpServer &server) {
   sigset_t signals;
   sigemptyset(&signals);

@@ -93,8 +93,8 @@ inline CLI::Option *declare(CLI::App *sub, const std::string &flag,
       ->type_name(valueName(check, value));
 }
 
-/// A number that is `usual` where a switch has none. The parser alone would
-/// throw for one of too many digits.
+/// Declares a switch whose number is `usual` if none is given. The parser alone
+/// would throw for a number of too many digits.
 inline CLI::Option *declareSwitch(CLI::App *sub, const std::string &flag,
                                   const std::string &usual, int64_t &value,
                                   const std::string &help) {

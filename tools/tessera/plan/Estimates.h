@@ -39,8 +39,8 @@ struct Sample {
 std::string sampleKey(const PlanOptions &plan,
                       const simulate::Cluster &cluster);
 
-/// Copies of a config.json with one and with two layers, in temporary files
-/// that go with this.
+/// Makes copies of a config.json with one and with two layers, in temporary
+/// files that are removed with it.
 class SampledModel {
 public:
   /// Prints errors and returns false.
