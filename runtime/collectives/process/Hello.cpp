@@ -10,20 +10,12 @@ namespace tessera {
 
 using nlohmann::json;
 
-// hello -> agreement -> pair; table -> processes -> process
-static constexpr int helloDepth = 3, tableDepth = 3;
-static constexpr size_t helloValues = 4096, tableValues = 1 << 20;
 static constexpr auto lastPath = static_cast<int64_t>(CpuPath::Amx);
 // Of a value of the other side that is shown in an error.
 static constexpr size_t shownBytes = 200;
 
 static JsonView viewOf(const JsonTree &tree, const char *source) {
   return JsonView(tree.root, source);
-}
-
-static JsonTree parse(const std::string &text, const char *source,
-                      const JsonLimits &limits) {
-  return parseJson(source, text, limits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,7 +60,7 @@ static int readPort(const JsonView &view) {
 
 Hello readHello(const std::string &text) {
   const char *source = "the first message";
-  JsonTree tree = parse(text, source, {longestHello, helloDepth, helloValues});
+  JsonTree tree = parseJson(source, text, json_kinds::hello);
   JsonView view = viewOf(tree, source);
   Hello hello;
   hello.version = view.at("version").text();
@@ -157,7 +149,7 @@ static uint64_t readCookie(const JsonView &view) {
 
 Table readTable(const std::string &text, int64_t world) {
   const char *source = "the rendezvous's answer";
-  JsonTree tree = parse(text, source, {longestTable, tableDepth, tableValues});
+  JsonTree tree = parseJson(source, text, json_kinds::rendezvous_table);
   JsonView view = viewOf(tree, source);
   if (view.has("error"))
     fail(static_cast<tsr_status>(

@@ -6,6 +6,7 @@
 #define TESSERA_RUNTIME_COLLECTIVES_PROCESS_HELLO_H
 
 #include "runtime/support/Status.h"
+#include "tessera/json_limits.hpp"
 
 #include <cstdint>
 #include <string>
@@ -44,7 +45,7 @@ struct Hello {
 std::string writeHello(const Hello &hello);
 /// Of another version only `version`, `rank` and `world` are read.
 Hello readHello(const std::string &text);
-constexpr size_t longestHello = 1 << 18;
+constexpr size_t longestHello = json_kinds::hello.bytes;
 
 /// What rank 0 answers when all have come and agree.
 struct Table {
@@ -62,7 +63,7 @@ std::string writeTable(const Table &table);
 std::string writeRefusal(const Status &why);
 /// The table of a world, or the refusal as an Error.
 Table readTable(const std::string &text, int64_t world);
-constexpr size_t longestTable = 1 << 24;
+constexpr size_t longestTable = json_kinds::rendezvous_table.bytes;
 
 /// The first words on a connection between two ranks.
 struct Greeting {
