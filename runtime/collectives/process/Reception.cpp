@@ -32,7 +32,7 @@ void Reception::forgetDropped() {
   pending.remove_if([](const Pending &entry) { return entry.isDropped; });
 }
 
-/// Drops the stranger that has shown least; false if there is none.
+/// Drops the stranger that has shown least. Returns false if there is none.
 bool Reception::dropForRoom(const std::string &why) {
   auto last = pending.end();
   for (auto entry = pending.begin(); entry != pending.end(); ++entry)
@@ -67,7 +67,7 @@ static bool isOutOfDescriptors(int code) {
   return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM;
 }
 
-/// False if nobody waits to be taken.
+/// Returns false if nobody waits to be taken.
 bool Reception::takeOne(const Socket &listener) {
   Pending entry;
   entry.socket = acceptNow(listener);
@@ -151,8 +151,8 @@ void Reception::advance(Pending &entry) {
   entry.bytes.clear();
 }
 
-/// Reads what there is, and no byte of what follows the message. A byte that
-/// no process of ours would say is enough to go.
+/// Reads the bytes that have come, up to the end of the message. A byte that no
+/// process of ours sends is enough to drop the connection.
 void Reception::pull(Pending &entry) {
   while (!entry.isComplete && !entry.isDropped) {
     char block[4096];
@@ -232,7 +232,7 @@ Visitor Reception::popComplete() {
 Visitor Reception::next(Deadline deadline) {
   Visitor visitor = popComplete();
   for (bool isLate = false; !visitor.socket && !isLate;) {
-    isLate = Clock::now() >= deadline; // who is ready is served nevertheless
+    isLate = Clock::now() >= deadline; // those that are ready are served first
     wait(deadline);
     dropLate();
     visitor = popComplete();
