@@ -7,6 +7,7 @@
 #include "tessera/Import/ParseProgram.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/printable.hpp"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
@@ -15,12 +16,14 @@
 
 using namespace mlir;
 
-/// Returns whether a file may be parsed; else it says why not. Standard input
-/// and files that cannot be read are left to MLIR.
+/// Returns whether a file may be parsed; else it says why not. Standard input,
+/// pipes, whose text can be read once, and files that cannot be read are left
+/// to MLIR.
 static bool mayParse(StringRef path) {
+  if (path == "-" || !llvm::sys::fs::is_regular_file(path))
+    return true;
   auto buffer = llvm::MemoryBuffer::getFile(path);
-  std::string why =
-      path == "-" || !buffer ? "" : tessera::refusalOf((*buffer)->getBuffer());
+  std::string why = buffer ? tessera::refusalOf((*buffer)->getBuffer()) : "";
   if (why.empty())
     return true;
   llvm::errs() << "error: '" << path
