@@ -159,7 +159,16 @@ def artifacts():
         old = b'"family":"gpt2"'
         assert data.count(old) == 1
         # Its hash is of damage, which a stranger can compute; the error about it must be printable too.
-        run("metadata", "report", write("b.tsr", data.replace(old, b'"family":"' + family[:4] + b'"')), says=b"error: ")
+        run("damaged metadata", "report", write("b.tsr", data.replace(old, b'"family":"' + family[:4] + b'"')), says=b"error: ")
+    # A program names the family of its model, and its artifact tells it to every command.
+    program = folder / "family.mlir"
+    subprocess.run(["tessera", "import", tiny, "-o", program], stdout=subprocess.DEVNULL, check=True)
+    text = program.read_text()
+    assert text.count('family = "gpt2"') == 1
+    program.write_text(text.replace('"gpt2"', '"g\\1B]0;t\\07\\C2\\9B\\E2\\80\\AE\\0Aerror: faked"', 1))
+    run("a family", "compile", program, "-o", folder / "family.tsr", fails=False)
+    run("metadata", "report", folder / "family.tsr", fails=False)
+    run("metadata in training", "train", folder / "family.tsr", "--data", folder / "bytes.txt", "--steps", 1, fails=False)
 
 
 def texts():
