@@ -7,7 +7,7 @@ shift 2
 ranks=${RANKS:-2}
 tessera=${TESSERA:-build/bin/tessera}
 export WORLD_SIZE=$ranks MASTER_ADDR=127.0.0.1 MASTER_PORT=${MASTER_PORT:-29500}
-# What these processes know and no other: one of another run cannot take a place in this one. It is in no argument, as
+# Only these processes know the secret: one of another run cannot take a place in this one. It is in no argument, as
 # anybody on this machine can read those.
 export TESSERA_SECRET=${TESSERA_SECRET-$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')}
 

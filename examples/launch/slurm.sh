@@ -10,7 +10,7 @@
 set -euo pipefail
 model=$1 data=$2
 shift 2
-# What all processes know and nobody else; srun hands the environment on.
+# Only the processes of this run know the secret; srun hands the environment on.
 export TESSERA_SECRET=${TESSERA_SECRET:-$(openssl rand -hex 32)}
 code=0
 srun --kill-on-bad-exit=1 "${TESSERA:-build/bin/tessera}" train "$model" --mesh dp=4,tp=4 --data "$data" --device cuda \

@@ -6,7 +6,7 @@ set -euo pipefail
 model=$1 data=$2
 shift 2
 hosts=${HOSTS:-1}
-# What all processes know and nobody else; torchrun hands the environment on.
+# Only the processes of this run know the secret; torchrun hands the environment on.
 if ((hosts == 1)); then
   export TESSERA_SECRET=${TESSERA_SECRET-$(openssl rand -hex 32)}
 fi

@@ -24,7 +24,7 @@ struct ProcessOptions {
   int64_t localRank = 0, localSize = 0;
   std::string rendezvous; ///< "host:port", where rank 0 listens
   std::chrono::milliseconds timeout{300000};
-  /// What all processes know and nobody else; "": nothing, and then only
+  /// Only the processes of the run know it; "": there is none, and then only
   /// addresses of this machine are taken, or `trustsNetwork`.
   std::string secret;
   bool trustsNetwork = false;
