@@ -97,6 +97,10 @@ std::optional<Linear> linearOf(func::FuncOp func, unsigned argument) {
   linear.operand = use.getOperandNumber();
   dist::Signature sig = linear.product.getSignature(0);
   linear.w = sig.ins[linear.operand];
+  auto dims =
+      func.getArgAttrOfType<StringAttr>(argument, nn::NNDialect::kDimsAttr);
+  if (!dims || dims.size() != linear.w.size())
+    return std::nullopt;
   linear.x = sig.ins[1 - linear.operand];
   linear.y = sig.out;
   linear.in = lettersIn(linear.w, linear.x);

@@ -75,7 +75,8 @@ struct RegatherPass : tessera::impl::RegatherPassBase<RegatherPass> {
         copies[gather].lastUse = gathers;
     }
     for (Operation *op : llvm::reverse(replaced))
-      op->erase();
+      if (op->use_empty()) // an op within another may still read it
+        op->erase();
   }
 
   Operation *replace(OpOperand &operand);
