@@ -161,23 +161,30 @@ std::string tessera::refusalOf(StringRef text) {
   return NestingScanner(text).run();
 }
 
-OwningOpRef<ModuleOp> tessera::readProgram(MLIRContext *context,
-                                           StringRef path) {
-  // A location in the file would show its line, of any length.
-  auto refuse = [&](const Twine &why) -> OwningOpRef<ModuleOp> {
-    emitError(UnknownLoc::get(context)) << "'" << path << "' " << why;
-    return nullptr;
-  };
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+tessera::readProgramText(StringRef path) {
   auto buffer = readText(path, kLongestProgram, "a program");
-  if (!buffer) {
-    emitError(UnknownLoc::get(context)) << llvm::toString(buffer.takeError());
-    return nullptr;
-  }
+  if (!buffer)
+    return buffer;
+  auto refuse = [&](const Twine &why) {
+    return llvm::createStringError("'" + path + "' " + why);
+  };
   // MLIR's reader of bytecode trusts what it reads.
   if (isBytecode((*buffer)->getMemBufferRef()))
     return refuse("is bytecode of MLIR; give the program as text");
   if (std::string why = refusalOf((*buffer)->getBuffer()); !why.empty())
     return refuse("is no program for the compiler: " + why);
+  return buffer;
+}
+
+OwningOpRef<ModuleOp> tessera::readProgram(MLIRContext *context,
+                                           StringRef path) {
+  auto buffer = readProgramText(path);
+  if (!buffer) {
+    // A location in the file would show its line, of any length.
+    emitError(UnknownLoc::get(context)) << llvm::toString(buffer.takeError());
+    return nullptr;
+  }
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   return parseSourceFile<ModuleOp>(sources, context);

@@ -3,12 +3,14 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tessera/Import/ParseProgram.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/printable.hpp"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <sys/wait.h>
@@ -16,19 +18,31 @@
 
 using namespace mlir;
 
-/// Returns whether a file may be parsed; else it says why not. Standard input,
-/// pipes, whose text can be read once, and files that cannot be read are left
-/// to MLIR.
-static bool mayParse(StringRef path) {
-  if (path == "-" || !llvm::sys::fs::is_regular_file(path))
-    return true;
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  std::string why = buffer ? tessera::refusalOf((*buffer)->getBuffer()) : "";
-  if (why.empty())
-    return true;
-  llvm::errs() << "error: '" << path
-               << "' is no program for the compiler: " << why << "\n";
-  return false;
+static int fail(const Twine &why) {
+  llvm::errs() << "error: " << why << "\n";
+  return 1;
+}
+
+/// MLIR would read files without end, and parse what nests in any depth, also
+/// from the standard input.
+static int runOnFile(StringRef input, StringRef output,
+                     DialectRegistry &registry,
+                     const MlirOptMainConfig &config) {
+  bool isStandard = input == "-";
+  auto program = tessera::readProgramText(isStandard ? "/dev/stdin" : input);
+  if (!program)
+    return fail(llvm::toString(program.takeError()));
+  if (isStandard)
+    *program = llvm::MemoryBuffer::getMemBufferCopy((*program)->getBuffer(),
+                                                    "<stdin>");
+  std::string why;
+  auto file = openOutputFile(output, &why);
+  if (!file)
+    return fail(why);
+  if (failed(MlirOptMain(file->os(), std::move(*program), registry, config)))
+    return 1;
+  file->keep();
+  return 0;
 }
 
 static int runPasses(int argc, char **argv) {
@@ -39,9 +53,11 @@ static int runPasses(int argc, char **argv) {
   tessera::registerCompilerDialects(registry);
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Tessera optimizer driver\n", registry);
-  if (!mayParse(input))
-    return 1;
-  return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  llvm::InitLLVM signals(argc, argv);
+  auto config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  return runOnFile(input, output, registry, config);
 }
 
 /// Prints what comes out of a pipe, escaped, until the pipe is closed.

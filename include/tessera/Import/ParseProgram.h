@@ -8,6 +8,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace tessera {
 
@@ -19,6 +21,11 @@ inline constexpr size_t kLongestAffine = 4096;
 
 /// Returns why a text is not parsed, with its line; "" if it may be.
 std::string refusalOf(llvm::StringRef text);
+
+/// Reads a text that may be parsed, of a regular file or an open descriptor.
+/// The error names the file: "'a.mlir' is bytecode of MLIR; give ..".
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readProgramText(llvm::StringRef path);
 
 /// Reads and verifies the program of a file. All errors are diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp> readProgram(mlir::MLIRContext *context,
