@@ -16,7 +16,8 @@ namespace tessera {
 
 /// The characters that stay as they are.
 enum class Printed {
-  Line, ///< Visible characters and spaces. Names and messages are lines.
+  Line, ///< Visible characters, spaces, and what joins letters of scripts
+        ///< that need it, or emojis. Names and messages are lines.
   Text  ///< Also line breaks, tabs, and joiners of letters and emojis.
 };
 
@@ -96,6 +97,28 @@ inline bool isHidden(std::uint32_t code) {
   return false;
 }
 
+/// Returns whether joiners change how a character is shown: letters from Arabic
+/// to Burmese, and emojis. Between others nobody sees them.
+inline bool isJoined(std::uint32_t code) {
+  return (code >= 0x600 && code < 0x1100) || code == 0xfe0f ||
+         (code >= 0x2190 && code < 0x2c00) ||
+         (code >= 0x1f000 && code < 0x1fb00);
+}
+
+/// Returns whether a joiner is visible in what it makes of its neighbours:
+/// `before`, 0 if it is not printed as it is, and the first of `rest`.
+inline bool joinsVisibly(std::uint32_t code, std::uint32_t before,
+                         std::string_view rest) {
+  if (!joins(code) || !isJoined(before))
+    return false;
+  if (code == 0xfe0f)
+    return before != 0xfe0f;
+  if (code >= 0xfe00 || rest.empty())
+    return false;
+  const Character next = firstCharacter(rest);
+  return next.isValid && isJoined(next.code) && !isHidden(next.code);
+}
+
 inline bool isPrinted(std::uint32_t code, Printed kind) {
   if (kind == Printed::Text && (code == '\n' || code == '\t' || joins(code)))
     return true;
@@ -134,12 +157,17 @@ template <class Put> void putHidden(std::uint32_t code, Put &put) {
 template <class Put>
 void putPrintable(std::string_view text, Printed kind, Put &&put) {
   std::size_t begin = 0;
+  std::uint32_t before = 0;
   for (std::size_t at = 0; at < text.size();) {
     const detail::Character next = detail::firstCharacter(text.substr(at));
-    if (next.isValid && detail::isPrinted(next.code, kind)) {
+    if (next.isValid && (detail::isPrinted(next.code, kind) ||
+                         detail::joinsVisibly(next.code, before,
+                                              text.substr(at + next.length)))) {
       at += next.length;
+      before = next.code;
       continue;
     }
+    before = 0;
     if (at > begin)
       put(text.substr(begin, at - begin));
     if (next.isValid)

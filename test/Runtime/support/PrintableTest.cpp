@@ -46,10 +46,24 @@ TEST(Printable, BytesThatAreNoTextAreWritten) {
 TEST(Printable, LinesHaveNoBreaks) {
   EXPECT_EQ(printable("a\nerror: b\tc"), "a\\nerror: b\\tc");
   EXPECT_EQ(printable("a\nb\tc\x1b", Printed::Text), "a\nb\tc\\x1b");
-  // A family is several emojis; in a name the joiner is a spoof.
+  // A family is several emojis; between other letters the joiner is a spoof.
   const std::string family = "\U0001f469\u200d\U0001f466";
   EXPECT_EQ(printable(family, Printed::Text), family);
   EXPECT_EQ(printable("we\u200dight"), "we\\u200dight");
+}
+
+TEST(Printable, NamesKeepWhatJoinsTheirLetters) {
+  // A family, a heart of fire, and a Persian word.
+  for (const std::string name :
+       {"\U0001f469\u200d\U0001f466", "\u2764\ufe0f\u200d\U0001f525",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u2764\ufe0f"})
+    EXPECT_EQ(printable(name), name);
+  EXPECT_EQ(printable("\u540d\u200c\u540d"), "\u540d\\u200c\u540d");
+  EXPECT_EQ(printable("\u0645\u200c\u200c\u062e"),
+            "\u0645\\u200c\\u200c\u062e");
+  EXPECT_EQ(printable("\u0645\u200d"), "\u0645\\u200d");
+  EXPECT_EQ(printable("\u0645\u200d\u061c"), "\u0645\\u200d\\u061c");
+  EXPECT_EQ(printable("\u2764\ufe0f\ufe0f"), "\u2764\ufe0f\\ufe0f");
 }
 
 TEST(Printable, IsAlwaysPrintableAndTheSameAgain) {
