@@ -15,6 +15,8 @@ static std::unique_ptr<Normalizer> readNormalizerStep(const JsonView &part);
 
 void Normalizer::apply(NormalText &text) const {
   change(text);
+  if (check == Check::Nothing)
+    return;
   text.limit.require(where, text.text.size());
   size_t valid = validPrefix(text.text);
   if (valid != text.text.size())
@@ -39,7 +41,8 @@ private:
 
 class NormalizerSequence final : public Normalizer {
 public:
-  explicit NormalizerSequence(const JsonView &part) : Normalizer(part) {
+  explicit NormalizerSequence(const JsonView &part)
+      : Normalizer(part, Check::Nothing) {
     requireKeys(part, {"type", "normalizers"});
     for (const JsonView &item : part.at("normalizers").items())
       parts.push_back(readNormalizerStep(item));

@@ -23,7 +23,11 @@ struct NormalText {
 
 class Normalizer {
 public:
-  explicit Normalizer(const JsonView &part) : where(part.where()) {}
+  enum class Check { Text, Nothing };
+
+  /// A step that has its text from others that check it need not do so.
+  explicit Normalizer(const JsonView &part, Check check = Check::Text)
+      : where(part.where()), check(check) {}
   virtual ~Normalizer() = default;
   /// The text is valid UTF-8 and not empty, and may become empty.
   /// TSR_UNSUPPORTED: it grows beyond its limit. TSR_CORRUPT: it becomes no
@@ -37,6 +41,9 @@ protected:
   virtual void change(NormalText &text) const = 0;
 
   const std::string where; ///< The step, for errors.
+
+private:
+  const Check check;
 };
 
 /// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.

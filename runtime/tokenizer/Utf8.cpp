@@ -13,6 +13,26 @@ static bool skipCodePoint(std::string_view text, size_t &at) {
   return c >= 0;
 }
 
+static bool goesOn(char byte) {
+  return (static_cast<uint8_t>(byte) & 0xC0) == 0x80;
+}
+
+/// Returns the bytes of a code point of two or three bytes that `text` begins
+/// with, or 0. Most texts that are not ASCII are made of those.
+static size_t shortCodePoint(std::string_view text) {
+  auto lead = static_cast<uint8_t>(text[0]);
+  if (text.size() < 3 || !goesOn(text[1]))
+    return 0;
+  if (lead >= 0xC2 && lead <= 0xDF)
+    return 2;
+  // Neither surrogates nor code points that two bytes could hold.
+  auto second = static_cast<uint8_t>(text[1]);
+  bool isThree = lead >= 0xE0 && lead <= 0xEF && goesOn(text[2]) &&
+                 (lead != 0xE0 || second >= 0xA0) &&
+                 (lead != 0xED || second < 0xA0);
+  return isThree ? 3 : 0;
+}
+
 size_t validPrefix(std::string_view text) {
   constexpr uint64_t high = 0x8080808080808080u;
   size_t at = 0;
@@ -24,8 +44,11 @@ size_t validPrefix(std::string_view text) {
         break;
       at += sizeof word;
     }
-    size_t begin = at;
-    if (at < text.size() && !skipCodePoint(text, at))
+    if (at == text.size())
+      break;
+    size_t begin = at, few = shortCodePoint(text.substr(at));
+    at += few;
+    if (few == 0 && !skipCodePoint(text, at))
       return begin;
   }
   return text.size();
