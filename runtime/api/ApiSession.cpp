@@ -6,8 +6,25 @@
 #include "runtime/support/CpuPath.h"
 #include "runtime/support/JsonLimits.h"
 #include "runtime/support/UserSecret.h"
+#include <atomic>
 
 using namespace tessera;
+
+/// Where the user's home cannot be written to, the processes still meet. They
+/// may do so several times; the user is told once.
+static void takeUserSecret(ProcessOptions &options) {
+  static std::atomic<bool> isTold{false};
+  options.secret = userSecret();
+  if (!options.secret.empty() || options.trustsNetwork || !options.note ||
+      options.rank != 0 || isTold.exchange(true))
+    return;
+  const std::string path = userSecretPath();
+  options.note(
+      concat("other users of this machine can take part in the run, as there "
+             "is no secret, and none can be made ",
+             path.empty() ? "without a home directory" : "at '" + path + "'",
+             "; set TESSERA_SECRET or --secret-file"));
+}
 
 static ProcessOptions processOptions(const tsr_session_options &given) {
   ProcessOptions result;
@@ -26,7 +43,7 @@ static ProcessOptions processOptions(const tsr_session_options &given) {
   if (given.secret && given.secret[0])
     result.secret = given.secret;
   else if (result.worldSize > 1 && meetOnThisMachine(result))
-    result.secret = userSecret();
+    takeUserSecret(result);
   if (given.rendezvous_timeout_ms != 0)
     result.timeout = std::chrono::milliseconds(given.rendezvous_timeout_ms);
   if (result.worldSize < 1)
