@@ -6,6 +6,7 @@
 #include <tessera/completions.hpp>
 #include <tessera/http.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <csignal>
@@ -67,11 +68,21 @@ void sendWhole(Completion &completion, HttpAnswer &answer) {
   answer.end();
 }
 
+/// Parameters such as a charset may follow a type, which has no case.
+bool isJson(std::string type) {
+  type = type.substr(0, type.find(';'));
+  type.resize(type.find_last_not_of(" \t") + 1);
+  const std::string wanted = "application/json";
+  return std::equal(
+      type.begin(), type.end(), wanted.begin(), wanted.end(),
+      [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+}
+
 void complete(const CompletionModel &model, HttpRequest &request,
               HttpAnswer answer) {
   // No page of another site may send this type.
   const std::string type = request.header("Content-Type");
-  if (type.rfind("application/json", 0) != 0)
+  if (!isJson(type))
     throw CompletionError(415, "the Content-Type must be application/json");
   const std::unique_ptr<Completion> completion = read(model, request.body);
   request.body = std::string();

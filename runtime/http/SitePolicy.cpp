@@ -91,7 +91,8 @@ Refusal SitePolicy::check(const RequestReader &reader) const {
                      isSameText(origin, "https://" + host);
   // An address that is typed or a link is no question of a page's script.
   const std::string site = request.header("Sec-Fetch-Site");
-  const bool isNear = isSameText(site, "same-site") &&
+  const bool isRead = request.method == "GET" || request.method == "HEAD";
+  const bool isNear = isRead && isSameText(site, "same-site") &&
                       isSameText(request.header("Sec-Fetch-Mode"), "navigate");
   const bool isFar = !site.empty() && !isSameText(site, "same-origin") &&
                      !isSameText(site, "none") && !isNear;

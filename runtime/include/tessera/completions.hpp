@@ -132,7 +132,7 @@ public:
       return;
     text += added;
     if (hasLogs && token.made.token >= 0)
-      addLogs(token);
+      logs.push_back(std::move(token));
   }
   bool hasBegun() const { return request->newTokens() > 0 || hasEnded(); }
   bool hasEnded() const { return request->ended() != TSR_GOES_ON; }
@@ -144,7 +144,13 @@ public:
   /// The JSON of what has come since the last call.
   std::string part() {
     Json choice = {{"index", 0}, {"text", std::exchange(text, "")}};
-    choice["logprobs"] = std::exchange(logs, Json());
+    // As JSON, the tokens of one request at a time: they take several times as
+    // much memory as they do here.
+    static std::mutex writing;
+    std::unique_lock<std::mutex> lock(writing, std::defer_lock);
+    if (!logs.empty())
+      lock.lock();
+    choice["logprobs"] = jsonOf(std::exchange(logs, {}));
     const bool isStop = request->ended() == TSR_ENDED_STOP;
     choice["finish_reason"] =
         hasEnded() ? Json(isStop ? "stop" : "length") : Json();
@@ -152,7 +158,8 @@ public:
                   {"object", "text_completion"},
                   {"created", created},
                   {"model", model.name},
-                  {"choices", Json::array({choice})}};
+                  {"choices", Json::array()}};
+    whole["choices"].push_back(std::move(choice));
     const std::size_t given = request->promptTokens(),
                       made = request->newTokens();
     if (hasEnded())
@@ -183,6 +190,9 @@ private:
     constexpr bool isWhole = std::is_integral_v<T>;
     const Json value = take(name);
     bool isKind = isWhole ? value.is_number_integer() : value.is_number();
+    // Beyond int64_t, a number without a sign would be compared as a negative.
+    if (isWhole && value.is_number_unsigned())
+      isKind = value.get<std::uint64_t>() <= INT64_MAX;
     require(value.is_null() || (isKind && value >= least && value <= most),
             std::string(name) + " must be " +
                 (isWhole ? "a whole number" : "a number") + " from " +
@@ -231,13 +241,18 @@ private:
     require(isGood, "prompt must be one text, or one list of token ids");
     return prompt;
   }
-  void addLogs(const GeneratorRequest::Token &token) {
-    Json top = Json::object();
-    for (const tsr_alternative &one : token.alternatives)
-      top.emplace(model.texts.nameOf(one.token), one.log_probability);
-    logs["tokens"].push_back(model.texts.nameOf(token.made.token));
-    logs["token_logprobs"].push_back(token.made.log_probability);
-    logs["top_logprobs"].push_back(top);
+  /// Returns null for no tokens.
+  Json jsonOf(const std::vector<GeneratorRequest::Token> &tokens) const {
+    Json result;
+    for (const GeneratorRequest::Token &token : tokens) {
+      Json top = Json::object();
+      for (const tsr_alternative &one : token.alternatives)
+        top.emplace(model.texts.nameOf(one.token), one.log_probability);
+      result["tokens"].push_back(model.texts.nameOf(token.made.token));
+      result["token_logprobs"].push_back(token.made.log_probability);
+      result["top_logprobs"].push_back(std::move(top));
+    }
+    return result;
   }
 
   const CompletionModel &model;
@@ -245,7 +260,7 @@ private:
   std::unique_ptr<TextRequest> request;
   bool streams = false, hasLogs = false;
   std::string text; ///< The text since the last part.
-  Json logs;
+  std::vector<GeneratorRequest::Token> logs;
   const std::time_t created = std::time(nullptr);
 };
 

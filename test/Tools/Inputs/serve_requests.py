@@ -113,6 +113,7 @@ def hostile_requests(server):
     bad += [{**good, "top_p": value} for value in (0, -1, 1.1, "1")]
     bad += [{**good, "stop": value} for value in ("", [""], 7, ["x"] * 17, "\0", {})]
     bad += [{**good, key: value} for key, value in dict(echo=True, n=2, best_of=3, suffix="x", stream="yes", logprobs=21, seed=1.5).items()]
+    bad += [{**good, "seed": seed} for seed in (1 << 63, (1 << 64) - 1)]
     deep = b"[" * 200000 + b"]" * 200000
     bad += [b'{"prompt": ' + deep + b"}", b'{"prompt": "a", "stop": ' + deep + b"}", b'{"prompt": "a", "other": ' + deep + b"}", b'{"a":' * 99999 + b"1" + b"}" * 99999]
     bad += [b'{"prompt": "a", "other": [' + b"0," * 400000 + b"0]}", b'{"prompt": "a", "prompt": "b"}', b'{"prompt": "a"}\0', b'{"prompt": "a", "seed": 0.' + b"1" * 2000 + b"}"]
@@ -121,7 +122,10 @@ def hostile_requests(server):
         assert status == 400 and len(answer["error"]["message"]) > 10, (str(body)[:80], status, answer)
     assert server.ask({**good, "model": "other"})[0] == 404
     assert server.ask(b"x" * (2 << 20))[0] == 413
-    assert server.ask(good, headers={"Content-Type": "text/plain"})[0] == 415
+    for kind in ("text/plain", "application/jsonx", "text/plain;application/json", ";", "application/json text"):
+        assert server.ask(good, headers={"Content-Type": kind})[0] == 415, kind
+    for kind in ("Application/JSON", "application/json ; charset=utf-8"):
+        assert server.ask(good, headers={"Content-Type": kind})[0] == 200, kind
     assert server.ask(b"", method="GET", path="/v1/nothing")[0] == 404
     for junk in (b"\0" * 100, b"GET / HTTP/9.9\r\n\r\n", b"POST /v1/completions HTTP/1.1\r\nContent-Length: -5\r\n\r\n"):
         with socket.create_connection(("127.0.0.1", server.port)) as plain:
