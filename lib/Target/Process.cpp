@@ -13,7 +13,7 @@ namespace tessera {
 LogicalResult create(TemporaryFile &file, StringRef suffix,
                      EmitError emitError) {
   if (std::error_code error = file.create(suffix))
-    return emitError() << "cannot create a temporary file: " << error.message();
+    return emitError() << describeTemporary(error);
   return success();
 }
 

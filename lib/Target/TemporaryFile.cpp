@@ -118,4 +118,12 @@ std::error_code TemporaryFile::create(StringRef suffix) {
   return HeldFile(descriptor).close();
 }
 
+std::string describeTemporary(std::error_code error) {
+  SmallString<128> parent;
+  sys::path::system_temp_directory(/*erasedOnReboot=*/true, parent);
+  return ("cannot create a temporary file in '" + parent +
+          "': " + error.message() + "; set TMPDIR to another directory")
+      .str();
+}
+
 } // namespace tessera

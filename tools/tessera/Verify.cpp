@@ -30,7 +30,7 @@ struct Verdict {
 /// Prints an error and returns false if there can be no such file.
 bool create(TemporaryFile &file) {
   if (std::error_code error = file.create("tsr"))
-    return !printError("cannot create a temporary file: " + error.message());
+    return !printError(describeTemporary(error));
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include <memory>
+#include <string>
 #include <system_error>
 
 namespace tessera {
@@ -28,6 +29,10 @@ public:
 private:
   std::shared_ptr<ScratchDirectory> directory;
 };
+
+/// Returns the text of an error of TemporaryFile::create, with the directory
+/// and a remedy.
+std::string describeTemporary(std::error_code error);
 
 } // namespace tessera
 

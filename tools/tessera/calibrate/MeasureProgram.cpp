@@ -62,7 +62,7 @@ bool TimedProgram::open(const CalibrationProgram &program, int64_t cores) {
 bool TimedProgram::run(int64_t steps) {
   TemporaryFile file;
   if (std::error_code error = file.create("trace.json"))
-    return !printError("cannot create a temporary file: " + error.message());
+    return !printError(describeTemporary(error));
   std::string path = file.path.str().str();
   std::vector<int32_t> tokens = tokensOf(artifact.get());
   OpenedSession session = openSession(options, artifact.get());

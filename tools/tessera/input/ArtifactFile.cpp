@@ -34,7 +34,7 @@ bool ArtifactFile::open(const DriverOptions &options, const SizeCheck &check) {
   if (!options.isArtifact()) {
     TemporaryFile file;
     if (std::error_code error = file.create("tsr"))
-      return !printError("cannot create a temporary file: " + error.message());
+      return !printError(describeTemporary(error));
     std::string path = file.path.str().str();
     return compileModel(options, path, check) && load(path);
   }

@@ -23,6 +23,12 @@ public:
   explicit PrintableStream(FILE *file)
       : raw_ostream(/*unbuffered=*/true), file(file) {}
 
+  /// Writes the start of a character whose end has not come.
+  void finish() {
+    std::lock_guard<std::mutex> lock(mutex);
+    writeTo(file, parts.finish());
+  }
+
 private:
   void write_impl(const char *bytes, size_t size) override {
     std::lock_guard<std::mutex> lock(
@@ -40,10 +46,12 @@ private:
 
 } // namespace
 
-raw_ostream &tessera::standardOutput() {
+static PrintableStream &outputStream() {
   static PrintableStream stream(stdout);
   return stream;
 }
+
+raw_ostream &tessera::standardOutput() { return outputStream(); }
 
 raw_ostream &tessera::standardError() {
   static PrintableStream stream(stderr);
@@ -105,6 +113,7 @@ void tessera::printOverLine(StringRef line) {
 void tessera::flushOutput() { std::fflush(stdout); }
 
 std::error_code tessera::finishOutput() {
+  outputStream().finish();
   bool hasFailed = std::ferror(stdout) != 0;
   if (std::fflush(stdout) != 0)
     return std::error_code(errno, std::generic_category());
