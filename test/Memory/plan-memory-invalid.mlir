@@ -21,3 +21,18 @@ module {
     return %w : tensor<f32>
   }
 }
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
+  func.func @step_0() attributes {rt.stage = 0 : i64} {
+    return
+  }
+  func.func @step_1() attributes {rt.stage = 1 : i64} {
+    return
+  }
+  // expected-error @below {{is of a program with 1 stages, but that of 'step_0' has 2}}
+  func.func @evaluation() attributes {nn.evaluation} {
+    return
+  }
+}

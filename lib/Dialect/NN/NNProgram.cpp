@@ -190,11 +190,24 @@ static LogicalResult append(SmallVector<func::FuncOp> &programs,
   return success();
 }
 
+/// Each rank runs one stage of every program.
+static LogicalResult checkStages(ArrayRef<func::FuncOp> programs) {
+  SmallVector<SmallVector<func::FuncOp>> groups = nn::groupPrograms(programs);
+  for (ArrayRef<func::FuncOp> group : groups)
+    if (size_t stages = groups.front().size(); group.size() != stages)
+      return group.front()->emitError()
+             << "is of a program with " << group.size()
+             << " stages, but that of '" << groups.front().front().getName()
+             << "' has " << stages;
+  return success();
+}
+
 /// `first`, then what stands beside it.
 static FailureOr<SmallVector<func::FuncOp>>
 withOthers(ModuleOp module, FailureOr<SmallVector<func::FuncOp>> first) {
   if (failed(first) || failed(append(*first, nn::findEvaluations(module))) ||
-      failed(append(*first, nn::findGenerations(module))))
+      failed(append(*first, nn::findGenerations(module))) ||
+      failed(checkStages(*first)))
     return failure();
   return first;
 }
