@@ -151,10 +151,12 @@ Table readTable(const std::string &text, int64_t world) {
   const char *source = "the rendezvous's answer";
   JsonTree tree = parseJson(source, text, json_kinds::rendezvous_table);
   JsonView view = viewOf(tree, source);
-  if (view.has("error"))
+  if (view.has("error")) {
+    const std::string &why = view.at("error").text();
     fail(static_cast<tsr_status>(
              view.at("code").integer(TSR_INVALID_ARGUMENT, TSR_INTERNAL)),
-         view.at("error").text());
+         why.empty() ? "rank 0 refuses this process without a reason" : why);
+  }
   Table table;
   table.cookie = readCookie(view.at("cookie"));
   for (const JsonView &item : view.at("processes").items())
