@@ -5,6 +5,7 @@
 #include <serve-page.h>
 #include <tessera/completions.hpp>
 #include <tessera/http.hpp>
+#include <tessera/printable.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -234,7 +235,8 @@ int main(int argc, char **argv) {
     serve(argv[1], argv[2], options);
     return 0;
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::fprintf(stderr, "error: %s\n",
+                 tessera::printable(error.what()).c_str());
     return 1;
   }
 }

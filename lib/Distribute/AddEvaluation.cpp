@@ -89,7 +89,7 @@ Value EvaluationBuilder::emit(Args &&...args) {
   return op.getOutput();
 }
 
-/// Whether a sum over tokens is scaled by one over their number in all
+/// Returns whether a sum over tokens is scaled by one over their number in all
 /// micro-batches.
 static bool isMean(nn::EinsumOp sum) {
   auto tokens = cast<ShapedType>(sum.getInputs().front().getType());

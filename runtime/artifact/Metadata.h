@@ -210,8 +210,8 @@ struct Metadata {
   bool hasParameters() const;
   /// There is a program that measures the loss.
   bool hasEvaluation() const;
-  /// That program counts labels, so that some may be ignored, whatever the step
-  /// does. In older artifacts only those of models that ignore labels do.
+  /// The program that measures the loss counts labels, so that some may be
+  /// ignored. In older artifacts it does so for models that ignore labels.
   bool evaluationCounts() const;
   /// There is a program that scores given tokens; in older artifacts that
   /// generate there is none.

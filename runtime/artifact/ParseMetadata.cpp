@@ -656,8 +656,7 @@ void parseConfigFiles(const JsonView &view, Metadata &metadata) {
 } // namespace
 
 std::map<std::string, std::string> parseKeys(const JsonView &view) {
-  if (!view.raw().is_object())
-    view.refuse("must be an object");
+  view.requireObject();
   std::map<std::string, std::string> keys;
   for (const auto &entry : view.raw().items())
     keys[entry.key()] = entry.value().dump(

@@ -80,8 +80,7 @@ static void writeBase(const AdapterBase &base, json &root) {
 static AdapterBase readBase(const JsonView &entry) {
   AdapterBase base{entry.at("path").text(), {}};
   const JsonView tensors = entry.at("tensors");
-  if (!tensors.raw().is_object())
-    tensors.refuse("must be an object");
+  tensors.requireObject();
   for (const auto &tensor : tensors.raw().items())
     base.tensors[tensor.key()] = tensors.at(tensor.key().c_str()).text();
   return base;
@@ -144,8 +143,7 @@ static void checkFileName(const JsonView &files, const std::string &name) {
 
 static std::vector<Manifest::File> readFiles(const JsonView &files) {
   std::vector<Manifest::File> result;
-  if (!files.raw().is_object())
-    files.refuse("must be an object");
+  files.requireObject();
   for (const auto &entry : files.raw().items()) {
     checkFileName(files, entry.key());
     JsonView file = files.at(entry.key().c_str());

@@ -184,8 +184,7 @@ GenerationConfig readGenerationConfig(const Metadata &metadata,
   const ModelFile &file = own ? *own : *model;
   const JsonTree tree = parse(file);
   const JsonView config(tree.root, file.source);
-  if (!tree.root.is_object())
-    config.refuse("must be an object");
+  config.requireObject();
   found.file = own ? generationName : configName;
   found.ends = endsOf(config, metadata.model.vocabulary);
   readSampling(config, found);

@@ -26,9 +26,13 @@ void JsonView::refuse(const std::string &what) const {
   fail(TSR_CORRUPT, where(), " ", what);
 }
 
-JsonView JsonView::at(const char *key) const {
+void JsonView::requireObject() const {
   if (!value->is_object())
     refuse(concat("must be an object, it is ", value->type_name()));
+}
+
+JsonView JsonView::at(const char *key) const {
+  requireObject();
   auto it = value->find(key);
   JsonView child(*value, source);
   child.path = path.empty() ? key : path + "." + key;

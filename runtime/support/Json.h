@@ -41,6 +41,7 @@ public:
   /// The member `key`; an error if it is missing or this is not an object.
   JsonView at(const char *key) const;
   bool has(const char *key) const;
+  void requireObject() const;
   /// The elements of an array.
   std::vector<JsonView> items() const;
 

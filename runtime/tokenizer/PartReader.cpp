@@ -16,8 +16,7 @@ std::string typeOf(const JsonView &part) { return part.at("type").text(); }
 
 void requireKeys(const JsonView &part,
                  std::initializer_list<const char *> keys) {
-  if (!part.raw().is_object())
-    part.refuse("must be an object");
+  part.requireObject();
   for (const auto &member : part.raw().items())
     if (std::none_of(keys.begin(), keys.end(),
                      [&](const char *key) { return member.key() == key; }))

@@ -53,10 +53,13 @@ static std::string endTokenOf(const JsonView &file) {
   return token.raw().is_object() ? token.at("content").text() : token.text();
 }
 
-static JsonTree parseFile(const std::string &path) {
+static JsonTree parseObject(const std::string &path) {
   constexpr const JsonLimits &limits = json_kinds::tokenizer_config;
-  return parseJson("'" + path + "'", readJsonText(InputFile(path), limits),
-                   limits);
+  const std::string source = "'" + path + "'";
+  JsonTree tree =
+      parseJson(source, readJsonText(InputFile(path), limits), limits);
+  JsonView(tree.root, source).requireObject();
+  return tree;
 }
 
 /// Returns an empty config if there is no such file.
@@ -64,7 +67,7 @@ static FolderConfig readConfig(const std::string &path) {
   FolderConfig config;
   if (!isFile(path))
     return config;
-  JsonTree tree = parseFile(path);
+  JsonTree tree = parseObject(path);
   JsonView file(tree.root, "'" + path + "'");
   config.around = {flagOf(file, "add_bos_token", false),
                    flagOf(file, "add_eos_token", false)};
@@ -99,7 +102,7 @@ static constexpr const char *vocabularies[] = {"vocab.json",
 static void readSpecialTokens(const std::string &path, FolderConfig &config) {
   if (!isFile(path) || (config.hasAddedTokens && !config.endToken.empty()))
     return;
-  JsonTree tree = parseFile(path);
+  JsonTree tree = parseObject(path);
   std::string end = endTokenOf(JsonView(tree.root, "'" + path + "'"));
   if (!end.empty())
     config.endToken = end;

@@ -281,6 +281,10 @@ TEST(TokenizerApi, EndsAreOfEitherFile) {
   EXPECT_EQ(
       endOf(R"({"eos_token": "a", "added_tokens_decoder": {"1": {}}})", map),
       "a");
+  for (const char *noObject : {"null", "[]", "\"a\"", "7"}) {
+    EXPECT_THROW(endOf(noObject, map), Exception) << noObject;
+    EXPECT_THROW(endOf("{}", noObject), Exception) << noObject;
+  }
   fs::remove_all(folder);
 }
 

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// How texts become vectors. A folder without these files means the mean.
+/// Says how texts become vectors. A folder without these files means the mean.
 struct SentenceSettings {
   tsr_pooling pooling = TSR_POOLING_MEAN;
   bool normalizes = false;
