@@ -53,6 +53,11 @@ public:
     if (U_FAILURE(error))
       fail(TSR_INTERNAL,
            "ICU has no boundaries of characters: ", u_errorName(error));
+    std::string_view replacement;
+    for (size_t c = 0; c < hasRule.size(); ++c) {
+      const char character = static_cast<char>(c);
+      hasRule[c] = find({&character, 1}, replacement);
+    }
   }
 
   void change(NormalText &text) const override {
@@ -60,8 +65,8 @@ public:
     std::string_view old = text.text;
     for (size_t at = 0; at < old.size();) {
       size_t ascii = asciiEnd(old, at);
-      for (; at < ascii; ++at)
-        replaceCharacters(old.substr(at, 1), text);
+      replaceAscii(old.substr(at, ascii - at), text);
+      at = ascii;
       if (at == old.size())
         break;
       size_t end = at;
@@ -99,6 +104,18 @@ private:
   bool find(std::string_view text, std::string_view &replacement) const {
     size_t bytes;
     return map.find(text, CharacterMap::Rule::Shortest, bytes, replacement);
+  }
+
+  void replaceAscii(std::string_view characters, NormalText &text) const {
+    for (size_t at = 0; at < characters.size();) {
+      size_t begin = at;
+      while (at < characters.size() &&
+             !hasRule[static_cast<unsigned char>(characters[at])])
+        ++at;
+      append(text, characters.substr(begin, at - begin));
+      if (at < characters.size())
+        replaceCharacters(characters.substr(at++, 1), text);
+    }
   }
 
   void replaceCharacters(std::string_view characters, NormalText &text) const {
@@ -139,6 +156,7 @@ private:
   }
 
   CharacterMap map;
+  std::array<bool, 128> hasRule; ///< By ASCII character.
   std::unique_ptr<icu::BreakIterator> graphemes;
 };
 
