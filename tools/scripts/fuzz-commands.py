@@ -291,7 +291,7 @@ def make_files(program, folder):
     def run(*words):
         code, output = tessera(program, words, folder, 600)
         if code != 0:
-            sys.exit(f"fuzz-commands: cannot make files: {' '.join(words)} ends with {code}: {output.decode(errors='replace')[-2000:]}")
+            sys.exit(f"fuzz-commands: cannot make files: {' '.join(words)} ends with {code}: {output.decode(errors='replace')[:8000]}")
 
     run("compile", "config.json", *SHORT, "-o", "model.tsr")
     run("import", "config.json", "-o", "program.mlir")

@@ -16,8 +16,9 @@ mlir::FailureOr<std::string>
 buildMetadata(mlir::ModuleOp module,
               llvm::ArrayRef<mlir::func::FuncOp> programs);
 
-/// Integers, floats, strings, unit, arrays and dictionaries as JSON; null for
-/// other attributes.
+/// Returns integers, floats, strings, unit, arrays and dictionaries as JSON;
+/// null for other attributes. Keys and strings point into the attribute's
+/// context and must not outlive it.
 llvm::json::Value toJson(mlir::Attribute attribute);
 
 } // namespace tessera

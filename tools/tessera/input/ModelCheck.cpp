@@ -57,12 +57,13 @@ static std::optional<json::Object> keysOf(const DriverOptions &options,
                 "the model: " + why);
     return std::nullopt;
   }
+  // The keys are copied: the attributes end with their context.
   json::Object keys;
   auto read = (**module)->getAttrOfType<DictionaryAttr>(nn::kModelKeysAttr);
   for (NamedAttribute key : read)
     if (auto value = parseJson(cast<StringAttr>(key.getValue()).getValue(),
                                json_kinds::config))
-      keys[key.getName().getValue()] = std::move(*value);
+      keys[key.getName().str()] = std::move(*value);
     else
       llvm::consumeError(value.takeError());
   return keys;
