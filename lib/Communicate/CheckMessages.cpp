@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Communicate/Passes.h"
+#include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
-#include "tessera/Distribute/Stages.h"
 #include "tessera/Schedule/Deadlock.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -4,6 +4,7 @@
 // forward program is weighed.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Dialect/NN/Layers.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
@@ -64,19 +65,6 @@ struct AssignStagesPass
   }
 };
 
-/// "h.3.mlp" -> "h.3"; "" if no component is a number.
-StringRef layerOf(StringRef name) {
-  size_t end = 0;
-  while (end < name.size()) {
-    size_t dot = std::min(name.find('.', end), name.size());
-    int64_t number;
-    if (!name.slice(end, dot).getAsInteger(10, number))
-      return name.take_front(dot);
-    end = dot + 1;
-  }
-  return "";
-}
-
 std::vector<Segment> AssignStagesPass::cut(func::FuncOp func) {
   std::vector<Segment> segments(1);
   for (Operation &op : func.getBody().front().without_terminator()) {
@@ -84,7 +72,7 @@ std::vector<Segment> AssignStagesPass::cut(func::FuncOp func) {
     segment.ops.push_back(&op);
     if (auto cost = dyn_cast<nn::CostOpInterface>(op))
       segment.flops += static_cast<double>(cost.getFlops());
-    if (StringRef layer = layerOf(nn::partOf(op.getLoc())); !layer.empty())
+    if (StringRef layer = layerIn(nn::partOf(op.getLoc())); !layer.empty())
       segment.layer = layer;
     if (nn::hasTag(&op, nn::Tag::Stream))
       segments.emplace_back();

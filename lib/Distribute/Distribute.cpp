@@ -1,9 +1,9 @@
 //===- Distribute.cpp - distributes a serial program over a mesh ----------===//
 
 #include "lib/Distribute/Placement.h"
+#include "tessera/Dialect/NN/Layers.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Trained.h"
-#include "tessera/Distribute/KeptValues.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Options/PlanOptions.h"
 

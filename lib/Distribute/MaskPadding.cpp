@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Distribute/PaddingFlow.h"
+#include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Erasure.h"
 #include "tessera/Distribute/Passes.h"
-#include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 
 namespace tessera {

@@ -3,11 +3,11 @@
 #include "lib/Distribute/Placement.h"
 #include "lib/Distribute/AdapterAnchor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/Adapters.h"
+#include "tessera/Dialect/NN/Layers.h"
 #include "tessera/Dialect/NN/Marks.h"
-#include "tessera/Distribute/KeptValues.h"
-#include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 
 using namespace mlir;

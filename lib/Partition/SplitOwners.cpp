@@ -1,11 +1,11 @@
 //===- SplitOwners.cpp - one program per owner of parameters --------------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
-#include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Passes.h"
 

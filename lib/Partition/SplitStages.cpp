@@ -2,9 +2,9 @@
 
 #include "lib/Partition/StageBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Schedule/Simulation.h"
 #include "llvm/Support/FormatVariadic.h"

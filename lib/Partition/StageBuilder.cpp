@@ -1,11 +1,11 @@
 //===- StageBuilder.cpp - the program of one pipeline stage ---------------===//
 
 #include "lib/Partition/StageBuilder.h"
+#include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
-#include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 #include "llvm/Support/FormatVariadic.h"
 

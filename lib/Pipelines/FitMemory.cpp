@@ -4,9 +4,9 @@
 
 #include "tessera/Pipelines/FitMemory.h"
 #include "mlir/Pass/PassManager.h"
+#include "tessera/Dialect/NN/Layers.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
-#include "tessera/Distribute/KeptValues.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "llvm/Support/FormatVariadic.h"
 

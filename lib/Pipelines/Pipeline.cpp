@@ -8,11 +8,14 @@
 #include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Inference/Passes.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Memory/Passes.h"
+#include "tessera/Model/Passes.h"
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Target/Passes.h"
+#include "tessera/Train/Passes.h"
 
 using namespace mlir;
 using namespace tessera;

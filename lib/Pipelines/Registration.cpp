@@ -19,14 +19,17 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Inference/Passes.h"
 #include "tessera/Lower/Kernels/KernelOpInterface.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Memory/Passes.h"
+#include "tessera/Model/Passes.h"
 #include "tessera/Options/PlanFlags.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/Passes.h"
+#include "tessera/Train/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -119,7 +122,10 @@ void tessera::registerCompilerDialects(DialectRegistry &registry) {
 }
 
 void tessera::registerCompilerPasses() {
+  registerModelPasses();
+  registerInferencePasses();
   registerDistributePasses();
+  registerTrainPasses();
   registerPartitionPasses();
   registerLowerPasses();
   registerCommunicatePasses();

@@ -1,9 +1,9 @@
 //===- MessageMutants.cpp - changes of what stages send each other --------===//
 
+#include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/RTProgram.h"
-#include "tessera/Distribute/Stages.h"
 #include "test/Mutation/Mutant.h"
 
 using namespace mlir;

@@ -36,7 +36,8 @@ passes() {
   echo
   echo "Passes are listed by the folder that declares them; [Architecture.md](../Architecture.md) lists them in order."
   local group
-  for group in Distribute:"From a serial model to a typed training step" Partition:"One program per rank" \
+  for group in Model:"From a serial model to a serial model" Inference:"Programs beside the loss" \
+    Distribute:"Who holds and computes what" Train:"From a typed loss to a training step" Partition:"One program per rank" \
     Lower:"From \`nn\` to \`rt\`" Communicate:"When collectives and messages run" Memory:"Where every buffer lies" \
     Codegen/Kernels:"From kernels to LLVM" Codegen/Calls:"From \`rt\` to host code" Target:"Metadata"; do
     printf '\n## %s\n\n`include/tessera/%s/Passes.td`\n' "${group#*:}" "${group%%:*}"

@@ -7,7 +7,7 @@ import re
 import sys
 
 # Rooms of the compiler, in the order in which a program passes through. A room may include those before it.
-COMPILER = ["Json", "Options", "Dialect", "Schedule", "Import", "Distribute", "Partition", "Lower", "Communicate", "Memory",
+COMPILER = ["Json", "Options", "Dialect", "Schedule", "Import", "Model", "Inference", "Distribute", "Train", "Partition", "Lower", "Communicate", "Memory",
             "Codegen", "Target", "Pipelines", "Simulate", "Plan", "tools"]
 # These may include only what is named here.
 NARROW = {"Json": [], "Options": [], "Dialect": ["Json", "Options"], "Schedule": ["Options"],

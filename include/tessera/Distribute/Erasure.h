@@ -18,16 +18,6 @@ namespace tessera {
 std::string compareErased(mlir::ModuleOp parallel, mlir::ModuleOp serial,
                           llvm::StringRef name = "step");
 
-/// Whether a serial program for generation, unrolled over positions, is the
-/// forward part of the model's `@loss`, op for op. Returns "" if it is, else a
-/// sentence that names the first difference.
-std::string compareUnrolled(mlir::func::FuncOp step, mlir::func::FuncOp loss);
-
-/// Whether a serial program for encoding, whose choice of positions is looked
-/// through, is the forward part of the model's `@loss` without dropout, op for
-/// op. Returns "" if it is, else a sentence that names the first difference.
-std::string compareEncoded(mlir::func::FuncOp program, mlir::func::FuncOp loss);
-
 /// Computes the types of all values anew from the types of the arguments, in
 /// order. Fails with an error at the first op that refuses its operands, or if
 /// a returned value changes its type. Used to judge a changed program.

@@ -1,4 +1,4 @@
-//===- Passes.h - from a serial model to a typed training step --*- C++ -*-===//
+//===- Passes.h - who holds and computes what -------------------*- C++ -*-===//
 
 #ifndef TESSERA_DISTRIBUTE_PASSES_H
 #define TESSERA_DISTRIBUTE_PASSES_H

@@ -119,7 +119,7 @@ Padding MaskOp::getPadding(unsigned, char, Paddings operands) {
 
 LogicalResult MaskOp::verify() {
   int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank();
-  if (getDim() < 0 || getDim() >= rank)
+  if (getDim() >= static_cast<uint64_t>(rank))
     return emitOpError() << "cannot fill dimension " << getDim()
                          << " of a tensor of rank " << rank
                          << "; use one from 0 to " << rank - 1;

@@ -38,6 +38,11 @@ void NNDialect::initialize() {
       >();
 }
 
+std::string tessera::nn::lettersOf(Value value) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  return dist::Signature::elementwise(rank, 1).out;
+}
+
 Value tessera::nn::sumOf(OpBuilder &builder, Location loc, Value a, Value b) {
   int64_t rank = cast<RankedTensorType>(a.getType()).getRank();
   std::string letters = dist::Signature::elementwise(rank, 1).out;

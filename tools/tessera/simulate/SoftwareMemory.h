@@ -7,8 +7,8 @@
 #ifndef TESSERA_TOOLS_TESSERA_SIMULATE_SOFTWAREMEMORY_H
 #define TESSERA_TOOLS_TESSERA_SIMULATE_SOFTWAREMEMORY_H
 
-#include "tessera/Distribute/SavedTensors.h"
 #include "tessera/Simulate/Cluster.h"
+#include "tessera/Train/SavedTensors.h"
 #include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/report/Report.h"
 #include "llvm/Support/JSON.h"

@@ -4,7 +4,7 @@
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Distribute/Dropout.h"
+#include "tessera/Inference/Dropout.h"
 #include "tessera/Partition/ValueNames.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tools/tessera/report/PrintError.h"

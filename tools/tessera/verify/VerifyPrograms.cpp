@@ -7,6 +7,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Erasure.h"
 #include "tessera/Import/Import.h"
+#include "tessera/Inference/Correspondence.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/FitMemory.h"
 #include "tessera/Pipelines/Pipeline.h"

@@ -83,6 +83,10 @@ OpTy create(mlir::OpBuilder &builder, mlir::Location loc, Args &&...args) {
 mlir::Value sumOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
                   mlir::Value b);
 
+/// Returns a letter for each dimension of a tensor, as an `nn.einsum` names
+/// them: "abc".
+std::string lettersOf(mlir::Value value);
+
 /// The part of the model that a location names, from the outside in:
 /// "h.3.mlp"; "" if none.
 llvm::StringRef partOf(mlir::Location location);

@@ -1,0 +1,38 @@
+//===- KeptValues.h - what stays in memory from forward to backward -------===//
+// A minimum cut finds the fewest bytes to keep for backward: ops that may be
+// repeated compute the other values that it reads again.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TRAIN_KEPTVALUES_H
+#define TESSERA_TRAIN_KEPTVALUES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tessera {
+
+/// Which ops backward may repeat.
+struct Repetition {
+  enum Kind {
+    Nothing,
+    Gathers, ///< Of activations split over `tp`, as sequence parallelism has.
+    Cheap,   ///< Also other ops that are cheap for the bytes that they make.
+    Any,     ///< At any cost.
+  };
+  Kind kind = Cheap;                            ///< Of ops outside of `layers`.
+  llvm::DenseMap<llvm::StringRef, Kind> layers; ///< By name.
+};
+
+/// The values of the forward program that are computed again in backward.
+/// `func` is @gradients: forward ops, then backward ops, in one block. Values
+/// that depend on parameters alone are kept; so is what one layer hands to
+/// another.
+llvm::DenseSet<mlir::Value> valuesToRecompute(mlir::func::FuncOp func,
+                                              Repetition repetition);
+
+/// Whether an op reads the elements of an operand, not only its shape.
+bool readsElements(mlir::OpOperand &operand);
+
+} // namespace tessera
+
+#endif // TESSERA_TRAIN_KEPTVALUES_H
