@@ -17,7 +17,7 @@ struct AttentionArguments {
 #define TSR_ATTENTION_ARGUMENT(NAME, name, TYPE) TYPE name;
 #include "tessera/abi_attention.def"
 
-  /// Whether the keys are a slice: results are sums over slices.
+  /// Returns whether the keys are a slice: results are sums over slices.
   bool isSlice() const { return keysTotal != 0; }
   /// The keys of which these are a slice, or these.
   int64_t allKeys() const { return isSlice() ? keysTotal : seqK; }
@@ -30,7 +30,8 @@ struct AttentionArguments {
   int64_t activeWindow() const {
     return causal && firstQuery() + seqQ > window ? window : 0;
   }
-  /// Whether no query sees any key: all are later, or out of the window.
+  /// Returns whether no query sees any key: all are later, or out of the
+  /// window.
   bool isHidden() const {
     const int64_t active = activeWindow();
     return causal && (firstQuery() + seqQ <= 0 ||

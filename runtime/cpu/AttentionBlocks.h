@@ -27,11 +27,11 @@ struct Square {
   int64_t shift;  ///< Query j sees key r where r <= j + shift,
   int64_t window; ///< and, unless it is 0, j + shift - window < r.
   bool masked, diagonal;
-  /// Of its first query (as in QuerySegments) and key on; null where all are of
-  /// one segment.
+  /// The segments from the square's first query (as in QuerySegments) and first
+  /// key on; null if all of them are of one segment.
   const int32_t *querySegments, *keySegments;
 
-  /// Whether the window hides some key of the square.
+  /// Returns whether the window hides some key of the square.
   bool windowed() const { return window != 0 && queries - 1 + shift >= window; }
   bool hidesKeys() const { return masked || windowed() || querySegments; }
 

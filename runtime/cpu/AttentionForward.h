@@ -88,8 +88,9 @@ private:
       out[i] = 0;
   }
 
-  /// Of queries that have seen no key, which a window or segments leave behind:
-  /// the exponential of a hidden score is 0 by any maximum but -inf.
+  /// Replaces the maximum of queries that have seen no key, which a window or
+  /// segments leave behind. The exponential of a hidden score is 0 by any
+  /// maximum but -inf.
   Vec<T> finite(Vec<T> top) const {
     const Vec<T> none = broadcast(-T(__builtin_inf()));
     return p.mayHideRows() ? (top > none ? top : Vec<T>{}) : top;

@@ -1,5 +1,5 @@
 //===- AttentionProblem.h - The arguments of attention, decoded -*- C++ -*-===//
-// What the entries hand to the kernels: plain numbers, checked once.
+// Plain numbers that the entries check once and hand to the kernels.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CPU_ATTENTIONPROBLEM_H
 #define TESSERA_RUNTIME_CPU_ATTENTIONPROBLEM_H
@@ -13,7 +13,7 @@ namespace tessera {
 /// Queries and keys are processed in squares of this many.
 constexpr int64_t kAttentionBlock = 64;
 
-/// Which elements dropout keeps: philox(index, key) >= threshold.
+/// Dropout keeps the elements with philox(index, key) >= threshold.
 struct DropoutRule {
   bool active;
   uint64_t threshold; /* p * 2^32, rounded up */
@@ -29,7 +29,7 @@ struct SegmentRange {
   bool meets(const SegmentRange &other) const {
     return low <= other.high && other.low <= high;
   }
-  /// Whether all are of the same segment.
+  /// Returns whether all are of the same segment.
   bool isOneWith(const SegmentRange &other) const {
     return low == high && other.low == low && other.high == low &&
            !hasPadding && !other.hasPadding;
@@ -58,10 +58,11 @@ struct AttentionProblem : AttentionArguments {
   int64_t querySegmentRow, keySegmentRow;
   const SegmentRange *queryRanges, *keyRanges;
 
-  /// Whether a query may see no key of its blocks.
+  /// Returns whether a query may see no key of its blocks.
   bool mayHideRows() const { return window != 0 || segments; }
 
-  /// Where the distance of a query and a key lies in a vector of biases.
+  /// Returns where the distance of a query and a key lies in a vector of
+  /// biases.
   int64_t distanceAt(int64_t query, int64_t key) const {
     return query - key + seqK - 1;
   }

@@ -1,6 +1,6 @@
 //===- AttentionSegments.h - Attention within documents ---------*- C++ -*-===//
-// What a call knows of the segments before it computes: where those of its
-// queries and keys lie, and which squares have none in common.
+// Before a call computes, it finds where the segments of its queries and keys
+// lie, and which squares have none in common.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CPU_ATTENTIONSEGMENTS_H
 #define TESSERA_RUNTIME_CPU_ATTENTIONSEGMENTS_H

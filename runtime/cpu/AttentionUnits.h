@@ -1,5 +1,5 @@
 //===- AttentionUnits.h - Cuts attention into parallel units ----*- C++ -*-===//
-// Where there are fewer key/value heads than threads, a head is cut further, so
+// If there are fewer key/value heads than threads, a head is cut further, so
 // that no thread is idle. The cut never changes a bit of the result.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CPU_ATTENTIONUNITS_H
@@ -33,7 +33,7 @@ private:
   int64_t queryStart;
 };
 
-/// What to run on each unit, and where.
+/// The function that runs on each unit, and the scratch that it needs.
 struct AttentionRunner {
   size_t (*scratchBytes)(const AttentionProblem &, int64_t keys);
   void (*run)(const AttentionProblem &, const AttentionUnit &, void *scratch);

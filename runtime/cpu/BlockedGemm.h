@@ -79,7 +79,8 @@ private:
     } while (k < p.k);
   }
 
-  /// Where C is summed: in C itself, or in f32 beside it.
+  /// Returns the address where an element of C is summed: in C itself, or in
+  /// f32 beside it.
   T *sumAt(int64_t row, int64_t column) {
     if constexpr (kSumsInC)
       return static_cast<T *>(p.c) + row * p.ldc + column;

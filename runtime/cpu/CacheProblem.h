@@ -12,7 +12,7 @@ namespace tessera {
 /// Sizes and strides in elements, as TSR_APPEND_* of abi.h.
 struct AppendProblem {
   int64_t lanes, rows, slots, places, columns, row, dtype;
-  int64_t deal, ordinal; ///< Of `deal` ranks the number of this one.
+  int64_t deal, ordinal; ///< The rank is number `ordinal` of `deal` ranks.
   void *cache;
   const void *from;
   const int32_t *slotOf, *positionOf; ///< [lanes, rows]
@@ -46,7 +46,8 @@ struct CacheProblem {
   int64_t lanes, rows, slots, places, heads, kvHeads, headDim, row, window;
   double scale;
   int64_t dtype;
-  int64_t deal = 1, ordinal = 0; ///< Of `deal` ranks the number of this one.
+  int64_t deal = 1,
+          ordinal = 0; ///< The rank is number `ordinal` of `deal` ranks.
   bool weighted = false;
   /// A bias by distance, [BUCKETS, heads]; null: none. Of each distance up to
   /// `maxDistance` its bucket, which is that of all farther ones, too.
@@ -56,17 +57,17 @@ struct CacheProblem {
   const void *q, *keys, *values;
   const int32_t *slotOf, *positionOf; ///< [lanes, rows]
   void *o;
-  /// What splits leave of the groups that threads share.
+  /// The sums that splits leave of the groups that threads share.
   void *partials = nullptr;
 
   int64_t group() const { return heads / kvHeads; }
   bool isLive(int64_t row) const { return slotOf[row] >= 0; }
-  /// How many of the positions below `end` the rank has.
+  /// Returns how many of the positions below `end` the rank has.
   int64_t heldBelow(int64_t end) const {
     return end <= ordinal ? 0 : (end - ordinal + deal - 1) / deal;
   }
-  /// Of the positions that the rank has, in order: the first that a row reads,
-  /// and the first after those that it reads.
+  /// Returns the index, among the positions that the rank has, of the first
+  /// that a row reads. `endOf` returns that after the last.
   int64_t firstOf(int64_t row) const {
     const int64_t last = positionOf[row];
     return window != 0 && last >= window ? heldBelow(last - window + 1) : 0;
@@ -80,7 +81,8 @@ struct CacheProblem {
     const int64_t distance = positionOf[row] - (held * deal + ordinal);
     return bucketOf[distance < maxDistance ? distance : maxDistance];
   }
-  /// Of row `row` of all lanes: where its slot begins in a cache, in places.
+  /// Returns where the slot of row `row` of all lanes begins in a cache, in
+  /// places.
   int64_t slotStart(int64_t row) const {
     return (row / rows * slots + slotOf[row]) * places;
   }
@@ -98,17 +100,17 @@ struct CacheProblem {
   int64_t partialSize(const CacheGroup &group) const {
     return group.rows * heads * (headDim + 2);
   }
-  /// Of a number that sums are computed in.
+  /// Returns the bytes of a number that sums are computed in.
   int64_t sumBytes() const;
 };
 
-/// What a thread does at once: splits [split, splitEnd) of a group for key
-/// heads [head, headEnd).
+/// A thread's unit of work: splits [split, splitEnd) of a group for key heads
+/// [head, headEnd).
 struct CachePiece {
   CacheGroup group;
   int64_t head, headEnd, split, splitEnd;
-  /// Where, among CacheProblem::partials, the split leaves what is to be merged
-  /// with other splits; -1: the means are stored.
+  /// The place among CacheProblem::partials where the split leaves its sums, to
+  /// be merged with those of other splits; -1: the means are stored.
   int64_t partials;
 };
 

@@ -56,7 +56,7 @@ int32_t tessera::cpuAppend(int, void *const *buffers, const int64_t *args,
   return TSR_INTERNAL;
 }
 
-/// Of each distance that occurs.
+/// Returns the bucket of each distance that occurs.
 static std::vector<int32_t> bucketsOf(const CacheProblem &p) {
   std::vector<int32_t> found;
   const PositionBuckets of{p.buckets, p.maxDistance, /*causal=*/true};
@@ -108,7 +108,7 @@ public:
     int64_t partials;
   };
 
-  std::vector<std::vector<CachePiece>> pieces; ///< By thread.
+  std::vector<std::vector<CachePiece>> pieces; ///< The pieces of each thread.
   std::vector<Cut> cuts;
   int64_t partials = 0; ///< Numbers that the pieces of cut groups leave.
 
@@ -120,7 +120,7 @@ private:
     return group.rows * std::max<int64_t>(end - begin, 0);
   }
 
-  /// Of one key head.
+  /// Estimates the cost of a group for one key head.
   int64_t costOf(const CacheGroup &group) const {
     int64_t cost = 1;
     for (int64_t split = p.splitBegin(group); split < p.splitEnd(group);
@@ -166,7 +166,8 @@ private:
 
   const CacheProblem &p;
   std::vector<CacheGroup> groups;
-  std::vector<int64_t> begins; ///< Of groups, and the end of all.
+  std::vector<int64_t>
+      begins; ///< The begins of groups, and the end of the last.
 };
 
 } // namespace

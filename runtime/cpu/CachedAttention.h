@@ -67,7 +67,7 @@ private:
   static constexpr int64_t kPitch = kChunk + kLanes<T>;
   static_assert(kCacheSplit % kChunk == 0);
 
-  /// Of each query: a sum of values weighted by exp(score - top), and the sum
+  /// For each query, a sum of values weighted by exp(score - top), and the sum
   /// of these weights.
   struct Sums {
     T *values, *tops, *weights;
@@ -90,7 +90,7 @@ private:
   /// are several rows, there is one key head at a time.
   int64_t queryCount() const { return heads * rows * p.group(); }
   int64_t rowOf(int64_t query) const { return query / p.group() % rows; }
-  /// Where a query stands among all heads of all rows.
+  /// Returns the place of a query among all heads of all rows.
   int64_t placeOf(int64_t query) const {
     const int64_t kvHead = head + query / (rows * p.group());
     return (row + rowOf(query)) * p.heads + kvHead * p.group() +
@@ -141,8 +141,8 @@ private:
     }
   }
 
-  /// Where the chunk's positions lie in a cache, and which a query reads.
-  /// Places are used again in turn.
+  /// Finds where the chunk's positions lie in a cache, and which of them a
+  /// query reads. Places are used again in turn.
   void locate() {
     int64_t place = (chunk.start + chunk.begin) % p.places;
     for (int64_t j = chunk.begin; j < chunk.end; ++j) {
@@ -334,8 +334,8 @@ private:
     int64_t start, begin, end;
   } chunk = {};
   T *queries, *scores, *packed;
-  int64_t *begins, *ends; ///< What a query reads of the chunk.
-  Sums own, total;        ///< Of the split, and of all before.
+  int64_t *begins, *ends; ///< The range of the chunk that a query reads.
+  Sums own, total; ///< The sums of the split, and of all splits before it.
   int64_t offsets[kChunk];
 };
 

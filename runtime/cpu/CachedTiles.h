@@ -15,7 +15,7 @@ namespace TESSERA_CPU_TARGET {
 /// Heads of positions as they lie in a cache; what is beyond a head's end is 0.
 template <typename T, typename In> struct HeadsInPlace {
   const In *first;
-  const int64_t *offsets; ///< Of each position of a chunk.
+  const int64_t *offsets; ///< The offset of each position of a chunk.
   int64_t headDim;
 
   const In *at(int64_t j) const { return first + offsets[j]; }
@@ -142,7 +142,7 @@ static inline void sumTile(const Heads &values, int64_t begin, int64_t end,
       store<T>(sums + q * padded + d + v * w, own[q][v]);
 }
 
-/// As sumTile, for all elements of a head.
+/// Sums all elements of a head as sumTile does.
 template <typename T, int queries, class Heads>
 static inline void sumHead(const Heads &values, int64_t begin, int64_t end,
                            const T *weights, int64_t pitch, T *sums,

@@ -25,8 +25,8 @@ struct CpuKernels {
   size_t (*attentionBackwardScratch[3])(const AttentionProblem &, int64_t keys);
   void (*attentionBackward[3])(const AttentionProblem &, const AttentionUnit &,
                                void *scratch);
-  /// Of one thread, what it does at once, and the means of a group of rows from
-  /// what all splits left.
+  /// The scratch of one thread, the kernel for one piece, and the merge that
+  /// makes the means of a group of rows from what all splits left.
   size_t (*cachedAttentionScratch[3])(const CacheProblem &);
   void (*cachedAttention[3])(const CacheProblem &, const CachePiece &,
                              void *scratch);

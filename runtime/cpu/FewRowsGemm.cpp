@@ -16,7 +16,7 @@ bool tessera::hasFewRows(const GemmProblem &p) {
          p.dtypeAB != TSR_DTYPE_F64 && p.n >= kFewRowsStrip;
 }
 
-/// Where part number `part` of the columns begins.
+/// Returns the first column of part number `part`.
 static int64_t columnOf(const GemmProblem &p, int64_t part, int64_t parts) {
   constexpr int64_t strip = kFewRowsStrip;
   return std::min(p.n, (p.n + strip - 1) / strip * part / parts * strip);
@@ -30,8 +30,9 @@ static int partsOf(int threads, const GemmProblem &p) {
       std::clamp<int64_t>(p.n * p.k * bytes / least, 1, std::max(threads, 1)));
 }
 
-/// By the shape alone, as the bits of the result depend on it: more for short
-/// rows, which are soon read, and as few as keep sums of a row in 64 KiB.
+/// Returns the number of slices, which depends on the shape alone, because the
+/// bits of the result depend on it. Short rows, which are soon read, have more
+/// slices; there are as few as keep the sums of a row in 64 KiB.
 static int64_t slicesOf(const GemmProblem &p) {
   int64_t slices = 1;
   while (slices < 8 && 2 * slices * p.n <= 16384 && p.k >= 128 * slices)

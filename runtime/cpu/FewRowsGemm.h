@@ -18,8 +18,8 @@
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
 
-/// Of at most kFewRows rows, A not transposed. Sums are f32: where C is not,
-/// they are beside it until all terms have been added.
+/// Multiplies at most kFewRows rows; A is not transposed. Sums are f32: if C is
+/// not, they are beside it until all terms have been added.
 template <typename InA, typename InB, typename Out> class FewRowsGemm {
 public:
   explicit FewRowsGemm(const GemmProblem &problem)
@@ -137,11 +137,12 @@ private:
   static constexpr bool kIntegers = kSameType<InB, int8_t>;
   static constexpr float kScale = kIntegers ? 0x1p-24f : 1;
 
-  /// By a shuffle, whose pattern takes a register, or by a shift and a mask.
+  /// Moves the upper bytes by a shuffle, whose pattern takes a register, or by
+  /// a shift and a mask.
   template <int number, bool shuffled> static Words upperByte(Words words) {
 #if defined(__AVX2__)
     if constexpr (shuffled) {
-      Words pattern; // of bytes: 0 but for the upper one of each lane
+      Words pattern; // bytes that are 0 but for the upper one of each lane
       for (int lane = 0; lane < kWidth; ++lane)
         pattern[lane] = (4 * (lane % 4) + number) << 24 | 0x808080;
 #if defined(__AVX512BW__)
@@ -482,7 +483,8 @@ private:
   const InA *a;
   const InB *b;
   Out *c;
-  float *sums = nullptr; ///< Of column `first` on, rows `pitch` apart.
+  float *sums =
+      nullptr; ///< The sums from column `first` on, in rows `pitch` apart.
   int64_t pitch = 0, first = 0;
 };
 

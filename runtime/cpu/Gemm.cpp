@@ -10,10 +10,10 @@
 
 using namespace tessera;
 
-/// Whether bf16 instructions beat widening to f32. Intel's cores without AMX
-/// run vdpbf16ps at a quarter of the rate of FMA, so oneDNN's bf16 products
-/// reach 100 GFLOP/s per core there and our widening ones 170; Zen 4 runs it at
-/// full rate.
+/// Returns whether bf16 instructions beat widening to f32. Intel's cores
+/// without AMX run vdpbf16ps at a quarter of the rate of FMA, so oneDNN's bf16
+/// products reach 100 GFLOP/s per core there and our widening ones 170; Zen 4
+/// runs it at full rate.
 static bool hasFastBf16() {
 #if defined(__x86_64__)
   const int isa = libraryIsa();

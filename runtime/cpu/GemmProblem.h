@@ -40,7 +40,7 @@ struct GemmRegion {
 int32_t decodeGemm(const int64_t *args, void *const *buffers, GemmProblem *out,
                    std::string *error);
 
-/// What is wrong with cutting `size` into chunks; empty: nothing.
+/// Returns why `size` cannot be cut into chunks; empty if it can.
 std::string checkChunks(const char *entry, int64_t size, int64_t chunks);
 
 /// The products that oneDNN computes: f32, and bf16 where the processor has
@@ -64,8 +64,9 @@ int32_t fewRowsGemm(int threads, const GemmProblem &problem,
 
 /// Columns that one thread computes together, and whose sums lie together.
 constexpr int64_t kFewRowsStrip = 64;
-/// Where B is not transposed, its rows are summed in slices, so that a thread
-/// reads memory in one piece: some terms, for some columns, of whole strips.
+/// A slice of some terms, for some columns, of whole strips. If B is not
+/// transposed, its rows are summed in slices, so that a thread reads memory in
+/// one piece.
 struct FewRowsSlice {
   int64_t termBegin, termEnd, columnBegin, columnEnd;
 };
@@ -78,12 +79,12 @@ static inline int64_t fewRowsSums(const GemmProblem &p) {
 /// path of this process. The first call must precede oneDNN's first kernel.
 int libraryIsa();
 
-/// What follows a product that has an epilogue or sums. The product itself is
-/// the problem's `plainProduct`.
+/// Applies the epilogue and makes the sums after a product. The product itself
+/// is the problem's `plainProduct`.
 void gemmEpilogue(int threads, const GemmProblem &problem);
 
-/// What is summed beside a product: `count` sums, of numbers `step` elements
-/// apart, each of `terms` that lie `termStep` apart.
+/// The sums beside a product: `count` sums, of numbers `step` elements apart,
+/// each of `terms` that lie `termStep` apart.
 struct GemmTerms {
   const void *data;
   int64_t count, step, terms, termStep;
@@ -93,7 +94,8 @@ GemmTerms termsOf(const GemmProblem &problem);
 /// The problem without epilogue and sums: with GELU its result is aux.
 GemmProblem plainProduct(const GemmProblem &problem);
 
-/// Which of the two computes a product; fixed by its types and the processor.
+/// The library or the blocked kernels compute a product; its types and the
+/// processor decide.
 enum class GemmPath { Library, Blocked };
 GemmPath gemmPath(const GemmProblem &problem);
 

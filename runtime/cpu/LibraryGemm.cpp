@@ -18,8 +18,8 @@
 
 using namespace tessera;
 
-// As omp.h declares them: a compiler that has another OpenMP library than
-// oneDNN has another header, or none.
+// These are declared as omp.h does: a compiler that has another OpenMP library
+// than oneDNN has another header, or none.
 extern "C" int omp_get_max_threads() noexcept;
 extern "C" void omp_set_num_threads(int threads) noexcept;
 
@@ -69,7 +69,8 @@ int tessera::libraryIsa() {
   return isa;
 }
 
-/// Whether oneDNN's sgemm has only kernels for vectors of at most 32 bytes.
+/// Returns whether oneDNN's sgemm has only kernels for vectors of at most 32
+/// bytes.
 static bool hasShortVectors() {
   constexpr int wide = dnnl_cpu_isa_avx512_core;
   static const bool isShort = (libraryIsa() & wide) != wide;

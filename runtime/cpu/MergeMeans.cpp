@@ -78,7 +78,7 @@ private:
   }
 
   const MeansProblem &p;
-  std::vector<T> terms, shares; ///< Of a row, by rank.
+  std::vector<T> terms, shares; ///< The terms and shares of a row, by rank.
 };
 
 template <typename T, typename Out>

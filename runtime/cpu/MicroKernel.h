@@ -18,7 +18,7 @@ template <typename T> struct Strided {
   int64_t row, step;
 };
 
-/// What the accumulators start from.
+/// Accumulators start from zero or from the old values.
 enum class Start { Zero, Old };
 
 /// One register tile of R rows and V vectors; k >= 1. The old values are added

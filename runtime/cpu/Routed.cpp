@@ -18,7 +18,7 @@
 using namespace tessera;
 
 namespace {
-/// Where the row of an expert and a token lies.
+/// Finds the row of an expert and a token.
 class RowPlaces {
 public:
   explicit RowPlaces(const RoutedProblem &p)
@@ -37,7 +37,8 @@ public:
     }
   }
 
-  /// Of one that is routed; any, where rows are not compact.
+  /// Returns the row of a token that is routed to the expert. If rows are not
+  /// compact, every token has one.
   int64_t of(int64_t x, int64_t t) const {
     return compact ? places[at(x, t)] : x * p.tokens + t;
   }

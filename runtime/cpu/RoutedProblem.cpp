@@ -144,7 +144,7 @@ void tessera::clearRest(const RoutedProblem &p, int64_t used) {
                 static_cast<size_t>((p.rows - used) * row));
 }
 
-/// Of kinds that have parts; rows are moved as they are.
+/// Checks that tokens, or the experts of messages, split into the given parts.
 static int32_t checkMembers(const int64_t *args, std::string *error) {
   const int64_t kind = args[TSR_ROUTED_KIND];
   const int64_t members = args[TSR_ROUTED_MEMBERS];

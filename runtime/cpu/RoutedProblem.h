@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// As in TSR_ROUTED_*. Operands in order; gates are not among them.
+/// The fields are the arguments TSR_ROUTED_*. Operands are in order; gates are
+/// not among them.
 struct RoutedProblem {
   int64_t kind, tokens, experts, columns, inner, k;
   bool weighted, transposed;
@@ -18,18 +19,18 @@ struct RoutedProblem {
   void *result;
   int64_t rows = 0;  ///< compact ones; 0: rows are [experts, tokens, ..]
   int64_t round = 0; ///< not 0: gates are numbers of rounds
-  int64_t members = 0, message = 0, sent = 0; ///< as in TSR_ROUTED_*
+  int64_t members = 0, message = 0, sent = 0; ///< the arguments TSR_ROUTED_*
   bool own = false; ///< rows are of the rank's own tokens
-  /// Of a product whose second operand is integers; else null.
+  /// The scales of a product whose second operand is integers; else null.
   const void *scales = nullptr;
 
   bool movesMessages() const;
-  int64_t resultRowBytes() const; ///< of a result of rows
+  int64_t resultRowBytes() const; ///< bytes of a row, if the result has rows
   /// Equal parts of the tokens that are numbered, or counted, apart.
   int64_t parts() const;
   /// Rows that a member's part of the experts has at most, of own tokens.
   int64_t mostOfMember() const;
-  /// Whether an earlier round left something in the result.
+  /// Returns whether an earlier round left something in the result.
   bool continues() const { return round > 1; }
   bool routes(int64_t token, int64_t expert) const;
 };
@@ -39,15 +40,16 @@ struct RoutedProblem {
 std::vector<int64_t> firstRowsOf(const RoutedProblem &problem, int64_t part = 0,
                                  int64_t parts = 1);
 
-/// How many rounds of `rows` rows the routed ones take, of TSR_ROUTED_ROUNDS.
+/// Returns how many rounds of `rows` rows the routed ones take, of
+/// TSR_ROUTED_ROUNDS.
 int64_t roundsOf(const RoutedProblem &problem);
 
 /// Rows of a message that lie one after the other among compact ones, too.
 struct MessageRun {
   int64_t at, row, count; ///< `at`: row of all messages
 };
-/// Where the rows lie that PACK and UNPACK move. Returns 0, or a tsr_status
-/// with *error set where they do not fit.
+/// Finds the rows that PACK and UNPACK move. Returns 0, or a tsr_status with
+/// *error set if they do not fit.
 int32_t findRuns(const RoutedProblem &problem, std::vector<MessageRun> *out,
                  std::string *error);
 

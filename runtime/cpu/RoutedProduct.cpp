@@ -53,14 +53,15 @@ struct Expert {
   int threads;
   int64_t number;
 
-  /// Of `count` rows without gaps.
+  /// Computes the products of `count` rows without gaps.
   int32_t product(int64_t count, const char *rows, char *made,
                   std::string *error) const;
   int32_t gradWeight(int64_t count, const char *grads, const char *rows,
                      std::string *error) const;
 
 private:
-  /// Of a product of integers: `made` of `sums`, which may be the same.
+  /// Scales a product of integers: makes `made` from `sums`, which may be the
+  /// same buffer.
   void scale(int64_t count, const char *sums, char *made) const;
   int32_t gemm(std::vector<void *> buffers, std::vector<int64_t> args,
                std::string *error) const;

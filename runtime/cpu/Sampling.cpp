@@ -28,7 +28,7 @@ template <typename T> struct Candidate {
   T logit;
 };
 
-/// Of two, the one that stands first in a list. Values are no NaN.
+/// Returns whether the first of two stands first in a list. Values are no NaN.
 template <typename T>
 bool isBefore(const Candidate<T> &a, const Candidate<T> &b) {
   return a.value != b.value ? a.value > b.value : a.index < b.index;
@@ -39,7 +39,8 @@ template <typename T> class Best {
 public:
   explicit Best(int64_t count) : count(static_cast<size_t>(count)) {}
 
-  /// What a value must be above if its index is larger than all before.
+  /// Returns the value that a candidate must exceed if its index is larger than
+  /// all before.
   T threshold() const {
     return heap.size() < count ? -std::numeric_limits<T>::infinity()
                                : heap.front().value;
@@ -164,7 +165,7 @@ template <typename T> void mergeTop(const MergeTopProblem &p) {
         if (part[0] > -std::numeric_limits<T>::infinity())
           best.offer({part[0], index, p.numbers > 2 ? part[2] : part[0]});
         else
-          total = index; // of the end of a list
+          total = index; // the end of a list
       }
     }
     write(best.sorted(), p.count, p.numbers, total,

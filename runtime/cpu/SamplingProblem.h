@@ -17,7 +17,7 @@ struct PenalizeProblem {
   const void *penalties; ///< [rows]
 };
 
-/// As TSR_TOP_* of abi.h.
+/// The fields are the arguments TSR_TOP_* of abi.h.
 struct TopProblem {
   int64_t rows, columns, start, valid, total, count, dtype;
   const void *logits;
@@ -29,14 +29,14 @@ struct TopProblem {
   int64_t numbers() const { return isDrawn() ? 3 : 2; }
 };
 
-/// As TSR_MERGE_TOP_* of abi.h.
+/// The fields are the arguments TSR_MERGE_TOP_* of abi.h.
 struct MergeTopProblem {
   int64_t ranks, rows, count, numbers, dtype;
   const void *parts;
   void *lists;
 };
 
-/// Of `draws`.
+/// Joins the two words that `draws` holds of a seed.
 inline int64_t drawnSeed(const int32_t *draw) {
   return static_cast<int64_t>(static_cast<uint64_t>(
       static_cast<uint32_t>(draw[0]) |
