@@ -23,7 +23,7 @@ public:
   void *const *buffers() const { return bufferTable.data(); }
   const int64_t *args() const { return arguments; }
 
-  /// Where the next call lies, in words from the list's begin.
+  /// Returns where the next call lies, in words from the list's begin.
   int64_t position() const {
     return words - static_cast<const int64_t *>(calls.words);
   }
@@ -45,10 +45,11 @@ private:
   std::vector<int64_t> computed;
 };
 
-/// What a call takes from the scalars of its list.
+/// A scalar of the list that a call adds to an argument or to an address.
 struct ScalarUse {
   int64_t scalar;
-  int64_t argument; ///< that it is added to; -1: to a buffer's address
+  int64_t
+      argument; ///< the argument that it is added to; -1: a buffer's address
 };
 /// The uses by the call at `position`.
 std::vector<ScalarUse> scalarsOf(const tsr_abi_calls &calls, int64_t position);

@@ -19,7 +19,7 @@ struct CpuCall {
   const int64_t *args;
 };
 
-/// What TSR_ENTRY_<entry> does: a specialization for each line of
+/// Runs the entry TSR_ENTRY_<entry>: a specialization for each line of
 /// abi_entries.def.
 template <int entry> Status run(const CpuCall &call);
 

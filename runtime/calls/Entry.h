@@ -127,7 +127,7 @@ inline Zigzag zigzagOf(const Rank &rank, const Collective &call,
           args[TSR_COLLECTIVE_MAKES_WHOLE] != 0};
 }
 
-/// What a program that returned `code` ends with.
+/// Returns the status of a rank whose program returned `code`.
 inline Status statusOfProgram(const Rank &rank, const ProgramStep &step,
                               int32_t code) {
   if (code == 0)

@@ -16,7 +16,7 @@ struct EntryInfo {
   int64_t buffers, arguments;
 };
 
-/// By TSR_ENTRY_*; that of TSR_ENTRY_NONE is empty.
+/// The entries by TSR_ENTRY_*; that of TSR_ENTRY_NONE is empty.
 inline constexpr std::array<EntryInfo, TSR_ENTRY_END> entryTable = {{
     {"", TSR_KIND_CONTROL, 0, 0},
 #define TSR_ABI_ENTRY(name, NAME, KIND, BUFFERS, ARGUMENTS)                    \
@@ -32,7 +32,7 @@ constexpr bool isMessage(int entry) {
   return entryTable[entry].kind == TSR_KIND_MESSAGE;
 }
 
-/// Whether a call has several members.
+/// Returns whether a call has several members.
 constexpr bool isCoalesced(int entry) {
   return entry == TSR_ENTRY_ALL_GATHER_COALESCED ||
          entry == TSR_ENTRY_REDUCE_SCATTER_COALESCED;

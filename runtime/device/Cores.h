@@ -9,8 +9,8 @@ namespace tessera {
 
 struct CorePlan {
   int threadsPerRank = 1;
-  /// Of a rank while it fills its state and computes nothing: its share of the
-  /// cores that this process may use, if that is more.
+  /// Threads of a rank while it fills its state and computes nothing: its share
+  /// of the cores that this process may use, if that is more.
   int fillingThreads = 1;
   bool oversubscribed = false; ///< more ranks than cores: waits must not spin
   /// Cores of every rank; empty where ranks are not pinned.
@@ -22,8 +22,8 @@ struct CorePlan {
 /// would be pinned to the same cores.
 CorePlan planCores(int64_t ranks, int threads);
 
-/// Of a process with one rank beside others on this machine. 0 threads: its
-/// share of the cores, or all that the launcher left it.
+/// Plans the cores of a process with one rank beside others on this machine. 0
+/// threads: its share of the cores, or all that the launcher left it.
 CorePlan planProcessCores(int64_t localSize, int threads);
 
 /// Pins the calling thread, and the threads it creates. Best effort.

@@ -58,17 +58,18 @@ public:
   virtual void poison() = 0;
   /// Runs the program and waits for all that it started.
   virtual Status run(const ProgramStep &step) = 0;
-  /// What runs the rank, for people: "NVIDIA H200 (sm_90) number 0, ..."
+  /// Describes the device that runs the rank, for people: "NVIDIA H200 (sm_90)
+  /// number 0, ..."
   virtual std::string describe() const = 0;
 };
 
-/// Which ranks a process opens, by their numbers on this machine.
+/// The ranks that a process opens, by their numbers on this machine.
 struct LocalRanks {
   int64_t first = 0, count = 1;
   int64_t machine = 1; ///< ranks on this machine, in all processes
 };
 
-/// What a session asks of a device, before anything is allocated.
+/// A session's request to a device, before anything is allocated.
 struct DeviceRequest {
   std::string artifact; ///< path
   std::string communicator;
@@ -83,7 +84,7 @@ struct DeviceRequest {
 struct DevicePart {
   std::string what;
   std::string version; ///< empty: not found
-  std::string without; ///< what does not work without it
+  std::string without; ///< the feature that needs the part
   std::string remedy;
 };
 

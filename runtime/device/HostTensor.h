@@ -22,7 +22,7 @@ public:
   /// A piece of `count` elements from `first` on, to be filled; `zero`: but for
   /// gaps, which are zero already where it is filled in place.
   void begin(int64_t first, int64_t count, bool zero);
-  /// Where an element of the piece goes.
+  /// Returns where an element of the piece goes.
   unsigned char *at(int64_t index) const { return host + index * element; }
   /// The piece is filled.
   void end();
@@ -30,8 +30,8 @@ public:
 private:
   DeviceRank &device;
   int64_t offset, element;
-  int64_t start = 0, bytes = 0;  ///< of the piece, in the tensor's bytes
-  unsigned char *host = nullptr; ///< of element 0
+  int64_t start = 0, bytes = 0;  ///< the piece's range in the tensor's bytes
+  unsigned char *host = nullptr; ///< address of element 0
   std::vector<unsigned char> copy;
 };
 

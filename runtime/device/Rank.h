@@ -14,27 +14,28 @@ struct Rank {
   int64_t number = 0;
   int64_t localNumber = 0; ///< among the ranks of this machine
   std::vector<int64_t> coordinates;
-  int64_t stage = 0; ///< of the pipeline
+  int64_t stage = 0; ///< pipeline stage
   std::shared_ptr<const Metadata> metadata;
   std::shared_ptr<const Code> code;
-  /// Of ranks that are threads of one process; null where they are processes.
+  /// Connects ranks that are threads of one process; null if they are
+  /// processes.
   std::shared_ptr<ThreadWorld> world;
-  /// Of host memory; a device with memory of its own takes only failures and
-  /// progress from it.
+  /// Communicates host memory; a device with memory of its own takes only
+  /// failures and progress from it.
   std::unique_ptr<Communicator> communicator;
   std::string communicatorName;
-  std::chrono::milliseconds timeout{60000}; ///< of a collective
+  std::chrono::milliseconds timeout{60000}; ///< for a collective
   int threads = 1;
   bool poison = false;
   /// The most rounds that a layer's experts took since it was set to 0.
   int64_t expertRounds = 0;
-  /// Of host memory: runs what is started; made by the first such call.
+  /// Runs what is started in host memory; made by the first such call.
   std::unique_ptr<Background> background;
-  StartedMessages messages;           ///< of host memory
+  StartedMessages messages;           ///< messages in host memory
   std::unique_ptr<RankTrace> trace;   ///< null: nobody wants one
   std::unique_ptr<DeviceRank> device; ///< uses the rest: destroyed first
 
-  /// Whether the arena has a place for the tensor; its offset there.
+  /// Returns whether the arena has a place for the tensor; its offset there.
   bool holds(const TensorInfo &tensor) const { return tensor.isAt(stage); }
   int64_t offsetOf(const TensorInfo &tensor) const {
     return tensor.offsetAt(stage);

@@ -1,6 +1,7 @@
 //===- StartedMessages.h - messages that end by themselves ------*- C++ -*-===//
-// What a rank's program started and has not waited for, of communicators that
-// need no thread for it. Calls come from the rank's thread.
+// Holds the messages that a rank's program started and has not waited for, on
+// communicators that need no thread for them. Calls come from the rank's
+// thread.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_DEVICE_STARTEDMESSAGES_H
 #define TESSERA_RUNTIME_DEVICE_STARTEDMESSAGES_H

@@ -25,7 +25,8 @@ Clock::time_point firstOf(const std::vector<const RankTrace *> &ranks) {
   return first;
 }
 
-/// As JSON; without a temporary object, which takes memory to destroy.
+/// Quotes a text as JSON without a temporary object, which takes memory to
+/// destroy.
 std::string quoted(const std::string &text) {
   return nlohmann::json(text).dump();
 }
@@ -34,8 +35,8 @@ std::string numberOf(Clock::duration time) {
       .dump();
 }
 
-/// What tells the program from others: its mesh, the tokens of a step, and the
-/// bytes of the rank that needs most.
+/// Describes the properties that tell the program from others: its mesh, the
+/// tokens of a step, and the bytes of the rank that needs most.
 std::string programOf(const Metadata &metadata) {
   std::string mesh;
   for (const Axis &axis : metadata.mesh.axes)
@@ -54,8 +55,8 @@ std::string nameEvent(const char *what, int64_t rank, int thread,
                 "}}");
 }
 
-/// What is known of an op that its thread ran `earlier` times before; nullopt:
-/// the trace does not say how often.
+/// Returns the arguments of an op that its thread ran `earlier` times before;
+/// nullopt: the trace does not say how often.
 std::string argumentsOf(const Metadata &metadata, const OpTrace::Event &event,
                         std::optional<int64_t> earlier) {
   const int64_t op = event.op;

@@ -1,6 +1,6 @@
 //===- Trace.h - when each op of a step ran ---------------------*- C++ -*-===//
-// Of one step: begin and end of every op, per rank and thread, as Chrome's
-// trace event format has it (chrome://tracing, ui.perfetto.dev).
+// A trace of one step has the begin and end of every op, per rank and thread,
+// in Chrome's trace event format (chrome://tracing, ui.perfetto.dev).
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_DEVICE_TRACE_H
 #define TESSERA_RUNTIME_DEVICE_TRACE_H
@@ -16,7 +16,7 @@ namespace tessera {
 
 struct Metadata;
 
-/// What one thread did; written by that thread alone.
+/// The ops that one thread ran; written by that thread alone.
 struct OpTrace {
   using Clock = std::chrono::steady_clock;
   struct Event {
@@ -25,7 +25,7 @@ struct OpTrace {
     int64_t expertRounds; ///< 0: it does not number them
   };
   std::vector<Event> events;
-  int64_t expertRounds = 0; ///< of the op that runs
+  int64_t expertRounds = 0; ///< rounds of experts in the op that runs
   bool isComplete = true;   ///< false: there was no memory for some
 
   void add(const Event &event) noexcept {

@@ -30,7 +30,7 @@ uint64_t contentHash(const InputFile &file);
 
 /// A file, for errors, and what it holds, for comparisons.
 struct FileContent {
-  std::string path;    ///< where this process finds it
+  std::string path;    ///< the path by which this process finds it
   std::string content; ///< size and hash, "1234 bytes (hash 0123...)"
 };
 /// TSR_NOT_FOUND, TSR_IO.

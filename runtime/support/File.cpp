@@ -39,7 +39,7 @@ std::string hashText(uint64_t hash) {
 /// Describes the pointer that Git LFS leaves in place of a file that it has not
 /// fetched (git-lfs, docs/spec.md), or returns "".
 static std::string describePointer(int descriptor, uint64_t size) {
-  constexpr size_t most = 1024; // of a pointer
+  constexpr size_t most = 1024; // bytes of a pointer
   const std::string begin = "version https://git-lfs.github.com/spec/";
   char bytes[most];
   if (size >= most || size <= begin.size())
@@ -192,7 +192,7 @@ bool isFile(const std::string &path) {
   return fs::is_regular_file(path, ignored);
 }
 
-/// Where the name of a file or directory is kept.
+/// Returns the directory that keeps the name of a file or directory.
 static std::string parentOf(const std::string &path) {
   std::string parent = fs::path(path).parent_path();
   return parent.empty() ? "." : parent;
@@ -242,7 +242,7 @@ public:
       closedir(stream);
   }
 
-  /// Whether the directory can be read; errno says why not.
+  /// Returns whether the directory can be read; errno says why not.
   explicit operator bool() const { return stream != nullptr; }
   int descriptor() const { return dirfd(stream); }
   /// Null at the end, with errno 0, and if it cannot be read.
@@ -262,7 +262,8 @@ private:
 
 constexpr int directoryFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-/// What cannot be removed stays.
+/// Removes an entry and what it contains; an entry that cannot be removed
+/// stays.
 void removeAt(int parent, const char *name) {
   if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
     return;

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// What noise is made of.
+/// Returns the random word from which the noise of an element is made.
 inline uint32_t gumbelWord(int64_t seed, int64_t position, int64_t index) {
   return philox(static_cast<uint64_t>(position) << 32 |
                     static_cast<uint32_t>(index),

@@ -23,13 +23,13 @@ struct LockOwner {
   bool isRunning() const;
 };
 
-/// What the system answered when it was asked for a file lock.
+/// The system's answer to a request for a file lock.
 enum class FileLock { Granted, Held, Unsupported };
 
-/// Whether a lock file that names `owner` is in use. The system releases locks
-/// of processes that end, so a granted one is free, provided that the file
-/// system tells other hosts of locks (`reachesHosts`) or the owner is of this
-/// host.
+/// Returns whether a lock file that names `owner` is in use. The system
+/// releases locks of processes that end, so a granted one is free, provided
+/// that the file system tells other hosts of locks (`reachesHosts`) or the
+/// owner is of this host.
 bool isInUse(const LockOwner &owner, const LockOwner &self, FileLock lock,
              bool reachesHosts);
 

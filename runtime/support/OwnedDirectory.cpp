@@ -130,7 +130,7 @@ bool OwnedDirectory::tryToLock() {
   return true;
 }
 
-/// Whether the path of the lock still leads to the file that is open.
+/// Returns whether the path of the lock still leads to the file that is open.
 bool OwnedDirectory::holdsPath() const {
   struct stat info;
   if (descriptor < 0 || fstat(descriptor, &info) != 0)

@@ -23,11 +23,11 @@ public:
   /// TSR_IO unless the path still leads to the directory, and to our lock: a
   /// file system may have been unmounted, and what lies below is another disk.
   void check() const;
-  /// Whether `other` is a path of this very directory.
+  /// Returns whether `other` is a path of this very directory.
   bool isAt(const std::string &other) const;
 
 private:
-  /// What a path leads to, whatever the path is called.
+  /// Identifies the file that a path leads to, whatever the path is called.
   struct Identity {
     bool exists = false;
     dev_t device = 0;
@@ -45,7 +45,7 @@ private:
   std::string name;
   Identity directory;
   int descriptor = -1;
-  std::string own; ///< what the lock file says
+  std::string own; ///< the content of the lock file
 };
 
 } // namespace tessera

@@ -73,7 +73,7 @@ struct OwnErrors {
   ~OwnErrors() { ERR_pop_to_mark(); }
 };
 
-/// What may hold a private key does not stay in memory.
+/// Wipes a text that may hold a private key when it goes out of scope.
 struct WipedText {
   std::string text;
   ~WipedText() { OPENSSL_cleanse(text.data(), text.size()); }

@@ -18,7 +18,7 @@ namespace tessera {
 
 using Signature = std::array<uint8_t, TSR_SIGNATURE_BYTES>;
 
-/// Whether this build can check signatures.
+/// Returns whether this build can check signatures.
 bool hasSignatures();
 
 struct PublicKey {
@@ -27,10 +27,11 @@ struct PublicKey {
   bool operator==(const PublicKey &other) const { return bytes == other.bytes; }
   /// SHA-256 of the key in DER, 64 hexadecimal digits. TSR_UNSUPPORTED.
   std::string fingerprint() const;
-  /// Whether the key is no point of large order. Of every few contents one has
-  /// a signature by such a key, which nobody made.
+  /// Returns whether the key is no point of large order. Of every few contents
+  /// one has a signature by such a key, which nobody made.
   bool isOfSmallOrder() const;
-  /// Whether the owner of the key has signed `message`. TSR_UNSUPPORTED.
+  /// Returns whether the owner of the key has signed `message`.
+  /// TSR_UNSUPPORTED.
   bool hasSigned(std::string_view message, const Signature &signature) const;
 };
 

@@ -67,7 +67,8 @@ template <class... Parts>
   throw Error(Status{code, concat(parts...)});
 }
 
-/// What `describe()` says, if there is memory for it.
+/// Returns a status with the message of `describe()`, if there is memory for
+/// it.
 template <class Describe>
 Status describedAs(tsr_status code, const Describe &describe) noexcept {
   try {

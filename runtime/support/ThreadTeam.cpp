@@ -49,7 +49,7 @@ public:
     started.notify_one();
   }
 
-  /// What its part has thrown; null: nothing.
+  /// Waits for the part and returns what it has thrown, or null.
   std::exception_ptr finish() {
     while (finished.load(std::memory_order_acquire) != round)
       waitWhile(finished, round - 1);
@@ -76,7 +76,7 @@ private:
   const void *context = nullptr;
   int part = 0;
   std::exception_ptr error;
-  uint32_t round = 0; // of the caller
+  uint32_t round = 0; // round number of the caller
   alignas(64) std::atomic<uint32_t> started{0};
   alignas(64) std::atomic<uint32_t> finished{0};
   std::thread thread; // last: it uses the others
