@@ -11,7 +11,8 @@ namespace tessera::rt {
 /// Names of memory, no work: they move along with what they name.
 bool isAlias(mlir::Operation *op);
 
-/// Whether an op computes, itself or in its regions: what a call runs beside.
+/// Returns whether an op computes, itself or in its regions: what a call runs
+/// beside.
 bool isWork(mlir::Operation &op);
 
 /// The first op of the block that needs the elements of what `op` makes,
@@ -19,8 +20,9 @@ bool isWork(mlir::Operation &op);
 mlir::Operation *firstUse(mlir::Block *block, mlir::Operation *op,
                           OpOrder &order);
 
-/// Whether all that an op reads was there before its block, or is made of such
-/// values alone by a kernel that can be moved along: it may start earlier.
+/// Returns whether all that an op reads was there before its block, or is made
+/// of such values alone by a kernel that can be moved along: it may start
+/// earlier.
 bool mayStartEarlier(mlir::Operation *op);
 
 /// Moves the aliases of an op's results to right after `place`.

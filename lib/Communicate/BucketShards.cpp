@@ -20,7 +20,7 @@ using namespace tessera::rt;
 
 namespace {
 
-/// Whether an op scatters sums or gathers parameters.
+/// Returns whether an op scatters sums or gathers parameters.
 bool movesShards(Operation &op) {
   bool moves = isa<ReduceScatterOp>(op) ||
                (isa<AllGatherOp>(op) && mayStartEarlier(&op));

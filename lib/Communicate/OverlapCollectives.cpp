@@ -170,7 +170,7 @@ Operation *afterSends(Operation *source, Operation *use) {
   return op;
 }
 
-/// Whether there is anything that a call can run beside: what makes its
+/// Returns whether there is anything that a call can run beside: what makes its
 /// operands is moved along.
 bool hasWorkBetween(Operation *source, Operation *use, Operation *call) {
   auto between =

@@ -111,9 +111,9 @@ Unit unitOf(char letter) {
   }
 }
 
-/// Whether ranks may hold padding of units. Chunks of sums, of a ring and of an
-/// exchange are equal on all ranks; ranks without a head or an expert would
-/// only wait.
+/// Returns whether ranks may hold padding of units. Chunks of sums, of a ring
+/// and of an exchange are equal on all ranks; ranks without a head or an expert
+/// would only wait.
 bool mayBePadded(func::FuncOp func, char letter, const ShardingPlan &plan) {
   if (chunksOf(func))
     return false;

@@ -20,7 +20,8 @@ void eraseType(Value value) {
     value.setType(dist::erased(type));
 }
 
-/// Whether one op repeats another: everything except the phase is the same.
+/// Returns whether one op repeats another: everything except the phase is the
+/// same.
 bool repeats(Operation *clone, Operation *op) {
   NamedAttrList left(clone->getDiscardableAttrDictionary());
   NamedAttrList right(op->getDiscardableAttrDictionary());

@@ -87,7 +87,7 @@ std::string Comparison::blocks(Block &left, Block &right) {
 
 namespace {
 
-/// Whether only another such sum reads the op.
+/// Returns whether only another such sum reads the op.
 bool isTerm(Operation *op) {
   return op->hasOneUse() && nn::isGradientSum(*op->user_begin()) &&
          (*op->user_begin())->getBlock() == op->getBlock();

@@ -133,7 +133,7 @@ static Operation *sourceOf(Value value) {
   return op;
 }
 
-/// Whether labels count, or have the largest logit: relu(1 - rank).
+/// Returns whether labels count, or have the largest logit: relu(1 - rank).
 static bool isZeroOrOne(Value value) {
   Operation *op = sourceOf(value);
   if (isa_and_nonnull<nn::CountedOp>(op))

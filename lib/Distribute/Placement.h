@@ -59,11 +59,12 @@ struct ShardingPlan {
   mlir::RankedTensorType restingShard(mlir::RankedTensorType type,
                                       llvm::StringRef dims,
                                       bool isReplicated) const;
-  /// Whether an op is in a replicated layer, or all that read a parameter are.
+  /// Returns whether an op is in a replicated layer, or all that read a
+  /// parameter are.
   bool isReplicated(mlir::Operation *op) const;
   bool isReplicated(mlir::BlockArgument parameter) const;
-  /// Whether the value is a parameter split over `dp`, which is gathered before
-  /// an op reads it.
+  /// Returns whether the value is a parameter split over `dp`, which is
+  /// gathered before an op reads it.
   bool isGathered(mlir::Value value) const;
   /// Finds the ops that make the residual stream, its branches (ops whose
   /// results only such ops read, element by element) and the tails of these.
@@ -82,8 +83,8 @@ struct ShardingPlan {
   /// The state that the result of an op must have on an axis.
   std::optional<dist::State> anchor(mlir::Operation *op,
                                     llvm::StringRef axis) const;
-  /// Whether an op reads an operand in the state it has: partial sums of a
-  /// token's experts are added before they are reduced.
+  /// Returns whether an op reads an operand in the state it has: partial sums
+  /// of a token's experts are added before they are reduced.
   bool keepsOperand(mlir::Operation *op, unsigned operand,
                     llvm::StringRef axis) const;
 
@@ -94,7 +95,8 @@ private:
   llvm::DenseSet<mlir::Operation *> stream, branches, tails;
 };
 
-/// Whether a value is a parameter of the program or a conversion of one.
+/// Returns whether a value is a parameter of the program or a conversion of
+/// one.
 bool isParameter(mlir::Value value);
 
 class Placement {

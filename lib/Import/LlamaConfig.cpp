@@ -186,7 +186,7 @@ static LogicalResult readExperts(const ConfigFile &file, LlamaConfig &config) {
   return success();
 }
 
-/// Whether a layer has the window, where `layer_types` says so.
+/// Returns whether a layer has the window, where `layer_types` says so.
 static FailureOr<std::vector<bool>> readLayerTypes(const ConfigFile &file,
                                                    int64_t layers) {
   const llvm::json::Array *list = file.find("layer_types")->getAsArray();

@@ -112,7 +112,8 @@ void Buffers::visitOperands(Operation *op) {
   }
 }
 
-/// Whether an argument is a cache, which the program returns with new rows.
+/// Returns whether an argument is a cache, which the program returns with new
+/// rows.
 static bool isCache(BlockArgument argument) {
   auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
   auto role = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
@@ -156,7 +157,8 @@ void Buffers::visitView(ViewOp view) {
   addTo({source.buffer, source.offset + bytes}, view.getResult());
 }
 
-/// Whether what makes a value, a call or a loop, can write it in that layout.
+/// Returns whether what makes a value, a call or a loop, can write it in that
+/// layout.
 static bool isWrittenAs(Value part, const RowLayout &layout) {
   auto call = part.getDefiningOp<RuntimeCallOpInterface>();
   if (layout.isContiguous())
@@ -249,8 +251,8 @@ void Buffers::visitYield(LoopOp loop) {
   }
 }
 
-/// Whether a value's buffer can become part of `home`, whose content is read
-/// for the last time at `lastRead`.
+/// Returns whether a value's buffer can become part of `home`, whose content is
+/// read for the last time at `lastRead`.
 bool Buffers::canTake(Value value, Place home, int64_t lastRead) const {
   Place place = places.at(value);
   if (!fillsBuffer(value) || !layoutOf(value).isContiguous() ||
@@ -262,7 +264,8 @@ bool Buffers::canTake(Value value, Place home, int64_t lastRead) const {
           mayWriteOver(buffers[place.buffer].members.front(), home));
 }
 
-/// Whether the op that makes `first` may write it over what it reads at `home`.
+/// Returns whether the op that makes `first` may write it over what it reads at
+/// `home`.
 bool Buffers::mayWriteOver(Value first, Place home) const {
   auto launch = first.getDefiningOp<LaunchOp>();
   auto kernel = launch ? symbols.lookup<func::FuncOp>(launch.getKernel())
@@ -315,8 +318,8 @@ void Buffers::visitReturn() {
 // Sharing
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing else is in the bytes of `value` before its op runs, though
-/// its buffer is there since `begin`.
+/// Returns whether nothing else is in the bytes of `value` before its op runs,
+/// though its buffer is there since `begin`.
 bool Buffers::isFreeSince(int64_t begin, Value value) const {
   Place place = places.at(value);
   const Buffer &buffer = buffers[place.buffer];

@@ -112,9 +112,9 @@ void LaunchRun::sort() {
   kernels.clear();
 }
 
-/// Whether a launch needs nothing but parameters, and the peak does not rise if
-/// it runs earlier: its result is small, or backward, which begins at the
-/// peak, reads it.
+/// Returns whether a launch needs nothing but parameters, and the peak does not
+/// rise if it runs earlier: its result is small, or backward, which begins at
+/// the peak, reads it.
 bool canBeEarly(LaunchOp launch) {
   constexpr int64_t smallBytes = 64 << 10;
   auto program = cast<func::FuncOp>(launch->getParentOp());

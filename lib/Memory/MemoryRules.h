@@ -18,12 +18,12 @@ llvm::SmallVector<mlir::func::FuncOp>
 programsOfStage(llvm::ArrayRef<llvm::SmallVector<mlir::func::FuncOp>> groups,
                 size_t stage);
 
-/// Whether a kernel may write a result over an argument (both numbered as in
-/// the function): what rt-annotate-sharing found.
+/// Returns whether a kernel may write a result over an argument (both numbered
+/// as in the function): what rt-annotate-sharing found.
 bool mayShare(mlir::func::FuncOp kernel, unsigned argument, unsigned result);
 
-/// Whether the op reads an operand with padded rows (`#rt.row_stride`) where
-/// its type says that they begin.
+/// Returns whether the op reads an operand with padded rows (`#rt.row_stride`)
+/// where its type says that they begin.
 bool knowsPadding(mlir::OpOperand &operand);
 
 /// Emits the error that a conflict is where it cannot be resolved.

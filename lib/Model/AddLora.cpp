@@ -386,7 +386,7 @@ SmallVector<std::string> AddLoraPass::targetNames(ArrayRef<Linear> layers) {
   return llvm::map_to_vector(names, [](StringRef name) { return name.str(); });
 }
 
-/// Whether a file holds the weight as [in, out].
+/// Returns whether a file holds the weight as [in, out].
 bool isTransposed(const Linear &layer) {
   return StringRef(layer.in).contains(layer.w.front());
 }

@@ -46,14 +46,15 @@ SmallVector<int64_t> channelsOf(nn::EinsumOp product, unsigned operand) {
   return channels;
 }
 
-/// Whether a product makes what experts are chosen by: a choice has no bound.
+/// Returns whether a product makes what experts are chosen by: a choice has no
+/// bound.
 bool choosesExperts(nn::EinsumOp product) {
   return llvm::any_of(product.getOutput().getUsers(),
                       [](Operation *user) { return isa<nn::TopKOp>(user); });
 }
 
-/// Whether all readers of a parameter are products and lookups that leave the
-/// same channels; fills in what the parameter's name does not say.
+/// Returns whether all readers of a parameter are products and lookups that
+/// leave the same channels; fills in what the parameter's name does not say.
 bool findReaders(Matrix &matrix) {
   bool isFirst = true;
   auto agrees = [&](ArrayRef<int64_t> channels) {

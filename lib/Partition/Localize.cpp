@@ -113,7 +113,8 @@ void LocalizePass::rememberGlobals(func::FuncOp func) {
                          TypeAttr::get(func.getResultTypes()[k]));
 }
 
-/// Whether a conversion changes the state only, and not what a rank holds.
+/// Returns whether a conversion changes the state only, and not what a rank
+/// holds.
 bool renamesOnly(ConversionKind kind) {
   return kind == ConversionKind::Enter || kind == ConversionKind::Leave;
 }

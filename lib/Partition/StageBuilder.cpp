@@ -119,7 +119,7 @@ LogicalResult StageBuilder::emitOutside(Operation *op) {
   return success();
 }
 
-/// Whether a value is a parameter, or a conversion of one.
+/// Returns whether a value is a parameter, or a conversion of one.
 static bool isHeld(Value value) {
   while (auto convert = value.getDefiningOp<ConvertOp>())
     value = convert.getInput();

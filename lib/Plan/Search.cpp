@@ -148,7 +148,8 @@ std::vector<Guess> Searcher::takeWaiting() {
   return some;
 }
 
-/// Whether all were tried that may be the best. So many evaluations are kept.
+/// Returns whether all were tried that may be the best. So many evaluations are
+/// kept.
 bool Searcher::tryInOrder(size_t kept) {
   while (true) {
     std::vector<Guess> some = takeWaiting();
@@ -170,7 +171,7 @@ std::vector<Guess> Searcher::nextTo(size_t number) {
   return fresh;
 }
 
-/// Whether nothing next to the best is better.
+/// Returns whether nothing next to the best is better.
 bool Searcher::climb() {
   if (!problem.neighbours || seen.empty())
     return true;

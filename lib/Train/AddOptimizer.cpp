@@ -170,8 +170,8 @@ Value OptimizerBuilder::globalNorm() {
       ops.map(nn::Function::Sqrt, ops.sum(commas + "->", squares)));
 }
 
-/// Whether the step may change anything: 1, or 0 where the loss or the norm is
-/// not finite. Invariant on every axis, so that all ranks decide alike.
+/// Returns whether the step may change anything: 1, or 0 where the loss or the
+/// norm is not finite. Invariant on every axis, so that all ranks decide alike.
 Value OptimizerBuilder::stepCounts(Value norm) {
   Value loss = ops.map(nn::Function::IsFinite, ret->getOperand(0));
   return ops.toInvariant(

@@ -31,16 +31,17 @@ bool isCheap(dist::Collective collective) {
          collective == dist::Collective::AllGather;
 }
 
-/// Whether an op makes a whole sequence of the parts that ranks of `tp` keep.
+/// Returns whether an op makes a whole sequence of the parts that ranks of `tp`
+/// keep.
 bool gathersSequence(Operation *op) {
   auto convert = dyn_cast<dist::ConvertOp>(op);
   return convert && convert.getAxis() == kTensorAxis &&
          convert.getKind() == dist::ConversionKind::AllGather;
 }
 
-/// Whether an op gathers the gates of routed rows. They are small, and what
-/// reads one value of gates, forward and backward, is seen to read rows of the
-/// same tokens, of which none but the routed ones need a place.
+/// Returns whether an op gathers the gates of routed rows. They are small, and
+/// what reads one value of gates, forward and backward, is seen to read rows of
+/// the same tokens, of which none but the routed ones need a place.
 bool gathersGates(Operation *op) {
   if (!gathersSequence(op))
     return false;
@@ -65,7 +66,7 @@ private:
   bool leavesLayer(Operation *op);
   bool isCheap(Operation *op);
   int64_t bytesOf(Value value);
-  /// Whether the op reads a value that is computed from data.
+  /// Returns whether the op reads a value that is computed from data.
   bool reads(OpOperand &operand) {
     return dependent.contains(operand.get()) && readsElements(operand);
   }
@@ -129,8 +130,8 @@ bool isReceived(Operation *op) {
          convert.getFrom().kind == dist::State::A;
 }
 
-/// Whether the op makes a total, which is summed over all micro-batches before
-/// them.
+/// Returns whether the op makes a total, which is summed over all micro-batches
+/// before them.
 bool isTotal(Operation *op) { return nn::hasTag(op, nn::Tag::BatchTotal); }
 
 Repetition::Kind Selection::kindOf(Operation *op) const {

@@ -107,8 +107,8 @@ bool isFixed(func::FuncOp func, Value value) {
   return isa<BlockArgument>(value) && !isData(func, value);
 }
 
-/// Whether an op of the prologue stays outside of the body: stage 3 of ZeRO
-/// gathers and slices parameters in the body.
+/// Returns whether an op of the prologue stays outside of the body: stage 3 of
+/// ZeRO gathers and slices parameters in the body.
 bool MicroBatchPass::isPrologue(Operation *op) const {
   if (auto convert = dyn_cast<dist::ConvertOp>(op))
     return zero < 3 || convert.getKind() != dist::ConversionKind::AllGather;
@@ -136,8 +136,8 @@ void MicroBatchPass::findPrologue(func::FuncOp func) {
   }
 }
 
-/// Whether the value has gradients of another stage in it, which are sent once
-/// for all micro-batches.
+/// Returns whether the value has gradients of another stage in it, which are
+/// sent once for all micro-batches.
 static bool isFromAnotherStage(Value value) {
   if (auto sum = value.getDefiningOp<nn::AddOp>())
     return llvm::any_of(sum->getOperands(), isFromAnotherStage);

@@ -24,9 +24,9 @@ public:
 
   /// If several cuts are cheapest, this is the one nearest to the sinks.
   void solve();
-  /// Whether the vertex is part of the cut.
+  /// Returns whether the vertex is part of the cut.
   bool isCut(unsigned vertex) const;
-  /// Whether the vertex lies between the cut and the sinks.
+  /// Returns whether the vertex lies between the cut and the sinks.
   bool isBehind(unsigned vertex) const;
 
 private:

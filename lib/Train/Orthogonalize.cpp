@@ -13,7 +13,8 @@ using namespace tessera;
 
 namespace {
 
-/// Whether all ops that read a value, through conversions, satisfy `is`.
+/// Returns whether all ops that read a value, through conversions, satisfy
+/// `is`.
 bool allReaders(Value value, function_ref<bool(Operation *)> is) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     auto convert = dyn_cast<dist::ConvertOp>(user);

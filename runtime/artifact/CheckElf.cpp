@@ -40,9 +40,9 @@ std::vector<Entry> tableAt(std::string_view code, uint64_t offset,
   return entries;
 }
 
-/// Whether the dynamic symbol table defines `name`: what dlsym would find. A
-/// file has one; more of them would be read for a time that grows with the
-/// square of the file.
+/// Returns whether the dynamic symbol table defines `name`: what dlsym would
+/// find. A file has one; more of them would be read for a time that grows with
+/// the square of the file.
 bool definesSymbol(std::string_view code, std::string_view name) {
   auto header = readAt<Elf64_Ehdr>(code, 0);
   auto sections = tableAt<Elf64_Shdr>(code, header.e_shoff, header.e_shnum);

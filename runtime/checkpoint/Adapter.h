@@ -18,7 +18,7 @@ constexpr const char *adapterConfigFile = "adapter_config.json";
 /// Before the name of a module of the model.
 constexpr const char *adapterPrefix = "base_model.model.";
 
-/// Whether a parameter belongs to an adapter, by its name in files.
+/// Returns whether a parameter belongs to an adapter, by its name in files.
 bool isOfAdapter(const std::string &name);
 bool hasAdapters(const Metadata &metadata);
 

@@ -25,10 +25,11 @@ std::string nameBefore(const std::string &name);
 
 // What follows takes plain names.
 
-/// Whether it is no weight: a mask or a table that a file need not hold.
+/// Returns whether it is no weight: a mask or a table that a file need not
+/// hold.
 bool isBuffer(const std::string &name);
-/// Whether it belongs to a head, what is on top of the layers: each task has
-/// another one.
+/// Returns whether it belongs to a head, what is on top of the layers: each
+/// task has another one.
 bool isHead(const std::string &name);
 /// Other names of the tensor where a model ties the two.
 std::vector<std::string> tiedNames(const std::string &name);

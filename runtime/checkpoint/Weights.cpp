@@ -70,8 +70,8 @@ private:
   void match(const TensorInfo &parameter);
   void explainRest();
   [[noreturn]] void refuseUnknown(const std::vector<std::string> &names) const;
-  /// Whether a tensor of a file is of a head that the artifact lacks: an
-  /// encoder alone is tied to none.
+  /// Returns whether a tensor of a file is of a head that the artifact lacks:
+  /// an encoder alone is tied to none.
   bool isOfNoHead(const std::string &plain) const {
     return metadata.model.predictions == 0 && isHead(plain);
   }
@@ -203,7 +203,8 @@ void WeightMatching::checkTied(const NamedTensor &left,
            : "remove the one that is not meant");
 }
 
-/// Whether it is another name of a parameter, which has been read already.
+/// Returns whether it is another name of a parameter, which has been read
+/// already.
 bool WeightMatching::isTied(const NamedTensor &left,
                             const std::string &plain) const {
   for (const std::string &other : tiedNames(plain)) {

@@ -29,7 +29,7 @@ struct Routing {
     return isDouble ? static_cast<const double *>(gates)[at] != 0
                     : static_cast<const float *>(gates)[at] != 0;
   }
-  /// Whether row number expert * tokens + token is sent.
+  /// Returns whether row number expert * tokens + token is sent.
   bool sends(int64_t row) const { return routes(row % tokens, row / tokens); }
   /// Sets rows of a whole result that are not sent to zero.
   void clearUnsent(void *result, int64_t elementBytes) const;

@@ -14,7 +14,8 @@ namespace tessera {
 
 class MegatronIndex {
 public:
-  /// Whether a file that begins so is an index, or was one before it was torn.
+  /// Returns whether a file that begins so is an index, or was one before it
+  /// was torn.
   static bool isIndex(std::string_view head);
   static bool isTornIndex(std::string_view head);
 

@@ -163,8 +163,8 @@ void TokenFile::checkAllTokens() const {
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Whether all are below `limit`, which is at most 2^31; negative ones are not.
-/// The loop has no branch, so that it becomes one over vectors.
+/// Returns whether all are below `limit`, which is at most 2^31; negative ones
+/// are not. The loop has no branch, so that it becomes one over vectors.
 template <class Integer, class Unsigned>
 static bool widenAll(const char *bytes, int64_t count, uint64_t limit,
                      int32_t *out) {

@@ -18,7 +18,8 @@ static std::vector<Integer> integersOf(std::string_view bytes) {
   return values;
 }
 
-/// Whether every second value is at most `highest`, and the others are not.
+/// Returns whether every second value is at most `highest`, and the others are
+/// not.
 template <class Integer>
 static bool hasHighHalves(std::string_view bytes, uint64_t highest) {
   if (bytes.size() < fewestBytes)

@@ -87,8 +87,8 @@ Scheduler::Home Scheduler::sourceIn(int64_t lane, const Request &request) {
   return home;
 }
 
-/// Whether a prompt of the lane is about to run more of the beginning. (What
-/// others still choose comes a token a step: nobody waits for that.)
+/// Returns whether a prompt of the lane is about to run more of the beginning.
+/// (What others still choose comes a token a step: nobody waits for that.)
 bool Scheduler::willHoldMore(const Home &home, const Request &request) {
   for (int64_t slot = 0; slot < sizes.slots && !request.isRecomputed; ++slot) {
     const Request *other = at(home.lane, slot);

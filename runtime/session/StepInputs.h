@@ -35,7 +35,7 @@ StepInputs inputsOf(const Model &model, const tsr_batch &batch);
 /// first block that has one.
 bool anyCounts(const Model &model, const Tokens &labels);
 
-/// Whether all are in [0, limit).
+/// Returns whether all are in [0, limit).
 bool areWithin(const int32_t *values, int64_t count, int64_t limit);
 
 } // namespace tessera

@@ -18,7 +18,7 @@ static ShardRuns runsOf(const Rank &rank, const TensorInfo &tensor) {
                    blockElements);
 }
 
-/// Whether the rank at `place` has the tensor: not every stage does.
+/// Returns whether the rank at `place` has the tensor: not every stage does.
 static bool isHeld(const TensorInfo &tensor, const Mesh &mesh,
                    const std::vector<int64_t> &place) {
   return tensor.isAt(mesh.stageOf(place));
@@ -105,7 +105,7 @@ void zeroTensor(const Rank &rank, const TensorInfo &tensor) {
     rank.device->zero(rank.offsetOf(tensor), tensor.localBytes());
 }
 
-/// Whether the rank holds values of the tensor; zeroes it if not.
+/// Returns whether the rank holds values of the tensor; zeroes it if not.
 static bool holdsValues(const Rank &rank, const TensorInfo &tensor) {
   bool first = rank.holds(tensor) &&
                isFirstAddend(tensor, rank.metadata->mesh, rank.coordinates);
@@ -240,7 +240,7 @@ void writeShard(const Rank &rank, const TensorInfo &tensor,
   writeTargets(rank, {{&tensor, -1}}, source);
 }
 
-/// Whether the rank has the same elements of two tensors of one shape.
+/// Returns whether the rank has the same elements of two tensors of one shape.
 static bool isCutAlike(const Rank &rank, const TensorInfo &a,
                        const TensorInfo &b) {
   const Mesh &mesh = rank.metadata->mesh;

@@ -10,7 +10,7 @@ static bool isIn(char32_t c, uint32_t categories) {
   return U_MASK(u_charType(static_cast<UChar32>(c))) & categories;
 }
 
-/// Whether Unicode had it in that version.
+/// Returns whether Unicode had it in that version.
 static bool isOfAge(char32_t c, int version) {
   UVersionInfo age;
   u_charAge(static_cast<UChar32>(c), age);

@@ -18,10 +18,10 @@ public:
   /// Decodes the texts of tokens in place; joined, they are the text. They are
   /// valid UTF-8 before and after. TSR_UNSUPPORTED: they grow beyond `limit`.
   void apply(std::vector<std::string> &tokens, const TextLimit &limit) const;
-  /// Whether tokens are bytes in the characters of ByteAlphabet.h, and nothing
-  /// else is done to them.
+  /// Returns whether tokens are bytes in the characters of ByteAlphabet.h, and
+  /// nothing else is done to them.
   virtual bool isOfBytes() const { return false; }
-  /// Whether a token such as "<0x0A>" becomes a byte.
+  /// Returns whether a token such as "<0x0A>" becomes a byte.
   virtual bool hasByteTokens() const { return false; }
 
 protected:

@@ -42,7 +42,7 @@ private:
   void cut(std::string_view text);
   void normalize(const Piece &piece);
   void checkPieces(size_t original, const std::string &where) const;
-  /// Whether decoding has this token, and its text.
+  /// Returns whether decoding has this token, and its text.
   bool findText(int32_t id, tsr_special special, std::string_view &text) const;
 
   std::unique_ptr<Normalizer> normalizer; ///< May be null, as the others.

@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  /// Whether a grapheme of one ASCII character begins and ends here.
+  /// Returns whether a grapheme of one ASCII character begins and ends here.
   static bool isPlain(std::string_view text, size_t at) {
     return isAscii(text[at]) && text[at] != '\r' && text[at] != '\n' &&
            (at + 1 == text.size() || isAscii(text[at + 1]));

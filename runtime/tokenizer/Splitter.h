@@ -52,7 +52,7 @@ private:
     if (begin != done)
       add(done, begin, false);
   }
-  /// Whether a part belongs to the one that is held.
+  /// Returns whether a part belongs to the one that is held.
   bool joins(bool isMatch) const {
     switch (fate) {
     case MatchFate::Contiguous:

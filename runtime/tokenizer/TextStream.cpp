@@ -43,7 +43,8 @@ std::string TextStream::decodeRest() {
   return part;
 }
 
-/// Whether the byte tokens at the end begin a character and do not end it.
+/// Returns whether the byte tokens at the end begin a character and do not end
+/// it.
 bool TextStream::endsWithinCharacter() const {
   std::string tail;
   for (size_t i = window.size(); i > 0 && tail.size() < 4; --i) {

@@ -38,8 +38,8 @@ public:
   /// The byte that a token stands for among texts; -1: it is none.
   virtual int byteOf(int32_t id) const = 0;
 
-  /// How many bytes of text ids in [0, vocabularySize()) stand for, characters
-  /// complete or not.
+  /// Returns how many bytes of text ids in [0, vocabularySize()) stand for,
+  /// characters complete or not.
   size_t countBytes(const std::vector<int32_t> &ids, tsr_special special) const;
   /// TSR_INVALID_ARGUMENT names an id outside of the vocabulary.
   void requireIds(const int32_t *ids, size_t count) const;

@@ -36,7 +36,7 @@ public:
   virtual void encode(std::string_view piece, Ids &ids) {
     encodeWord(piece, ids);
   }
-  /// Whether words may be of this form; before the first `encode`.
+  /// Returns whether words may be of this form; before the first `encode`.
   virtual bool use(WordForm form) { return form == WordForm::Text; }
   const TokenTable &vocabulary() const { return tokens; }
 

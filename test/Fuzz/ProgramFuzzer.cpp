@@ -163,7 +163,7 @@ void keep(const Settings &settings, const Shared &shared, int signal) {
             << ", " << shared.passes << ", kept as " << path << std::endl;
 }
 
-/// Whether each is a pass or a pipeline.
+/// Returns whether each is a pass or a pipeline.
 bool knowsPasses(const std::vector<std::string> &passes) {
   MLIRContext context;
   for (const std::string &pass : passes) {

@@ -206,8 +206,8 @@ std::string readText(const std::string &path) {
   return text.str();
 }
 
-/// Whether a line is part of a program. Comments are not: they would take most
-/// of the changes.
+/// Returns whether a line is part of a program. Comments are not: they would
+/// take most of the changes.
 bool isProgram(const std::string &line) {
   size_t start = line.find_first_not_of(' ');
   return start != std::string::npos && line.compare(start, 2, "//") != 0;

@@ -191,7 +191,8 @@ const char *whyMore(Operation *op) {
   return looksUp(op) || isa<rt::PenalizeOp>(op) ? kNothingInPadding : "";
 }
 
-/// Whether a kernel masks logits, and then the exponentials of what that left.
+/// Returns whether a kernel masks logits, and then the exponentials of what
+/// that left.
 bool masksTwice(Operation *op) {
   auto launch = dyn_cast<rt::LaunchOp>(op);
   return launch && launch.getKernel().count("_mask") > 1 &&

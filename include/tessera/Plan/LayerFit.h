@@ -53,8 +53,8 @@ std::optional<int64_t> oneFewer(const StageLayers &stage,
 LayerRecompute layerRanges(const std::vector<StageLayers> &stages,
                            const std::vector<int64_t> &counts, Recompute mode);
 
-/// How many layers of a stage are of `mode`, where `plan` gives layers their
-/// own.
+/// Returns how many layers of a stage are of `mode`, where `plan` gives layers
+/// their own.
 int64_t countOf(const StageLayers &stage, const PlanOptions &plan,
                 Recompute mode);
 

@@ -48,8 +48,8 @@ std::string identify(const std::string &path, ModelIdentity &model);
 /// Returns what is wrong, or "". Options may be unknown to the command line.
 std::string readPlan(const std::string &path, PlanFile &plan);
 
-/// Whether a plan, read from `path`, is of the model at `model`. Returns an
-/// error that names both, or "".
+/// Returns whether a plan, read from `path`, is of the model at `model`.
+/// Returns an error that names both, or "".
 std::string checkModel(const PlanFile &plan, const std::string &path,
                        const std::string &model);
 

@@ -22,7 +22,7 @@ struct SearchSpace {
   int64_t sequence = 1; ///< Tokens.
   bool hasExperts = false;
 
-  /// Whether the search chooses what each layer recomputes.
+  /// Returns whether the search chooses what each layer recomputes.
   bool choosesLayers() const;
 };
 

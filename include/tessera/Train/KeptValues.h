@@ -30,7 +30,7 @@ struct Repetition {
 llvm::DenseSet<mlir::Value> valuesToRecompute(mlir::func::FuncOp func,
                                               Repetition repetition);
 
-/// Whether an op reads the elements of an operand, not only its shape.
+/// Returns whether an op reads the elements of an operand, not only its shape.
 bool readsElements(mlir::OpOperand &operand);
 
 } // namespace tessera

@@ -13,8 +13,8 @@ mlir::LogicalResult verifyAlong(mlir::Operation *op,
                                 mlir::RankedTensorType from,
                                 mlir::RankedTensorType to, uint64_t dim);
 
-/// Whether rows are compact, [rows, columns]; of gates [experts], the rows of
-/// all experts are.
+/// Returns whether rows are compact, [rows, columns]; of gates [experts], the
+/// rows of all experts are.
 bool areCompact(mlir::Value rows, mlir::Value gates);
 
 /// Emits an error unless gates are [.., experts] and rows [experts, ..,

@@ -131,7 +131,8 @@ static DistanceBias withBuffers(DistanceBias bias, const AttentionCall &c,
   return bias;
 }
 
-/// Whether every 16-byte piece of the rows is aligned. Absent tensors are.
+/// Returns whether every 16-byte piece of the rows is aligned. Absent tensors
+/// are.
 static bool isAligned(const TensorRows &t, int64_t perPiece) {
   return !t.data || (reinterpret_cast<uintptr_t>(t.data) % 16 == 0 &&
                      t.row % perPiece == 0);

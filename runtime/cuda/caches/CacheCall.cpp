@@ -130,7 +130,7 @@ template <class Problem> static CacheRows rowsOf(const Problem &p) {
   return of;
 }
 
-/// Whether each of these, bytes or addresses, is a multiple of 16.
+/// Returns whether each of these, bytes or addresses, is a multiple of 16.
 static bool areAligned(std::initializer_list<uintptr_t> all) {
   return std::all_of(all.begin(), all.end(),
                      [](uintptr_t x) { return x % 16 == 0; });

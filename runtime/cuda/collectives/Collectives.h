@@ -48,8 +48,8 @@ public:
   virtual Status send(const Message &message, const void *data) = 0;
   virtual Status receive(const Message &message, void *data) = 0;
 
-  /// Whether calls may be captured into a CUDA graph: they need nothing of the
-  /// host when the graph runs.
+  /// Returns whether calls may be captured into a CUDA graph: they need nothing
+  /// of the host when the graph runs.
   virtual bool isCapturable() const = 0;
   /// The rank begins to wait for its stream: from here a time-out counts.
   virtual void startWaiting() {}

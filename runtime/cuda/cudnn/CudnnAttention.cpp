@@ -66,7 +66,7 @@ std::vector<Operand> operandsOf(const AttentionCall &c, Direction direction) {
           {GraphDV, keys(c.rowDV)}};
 }
 
-/// Whether all parts of all buffers lie at multiples of 16 bytes.
+/// Returns whether all parts of all buffers lie at multiples of 16 bytes.
 bool isAligned(const AttentionCall &c, Direction direction,
                void *const *buffers) {
   std::vector<Operand> operands = operandsOf(c, direction);

@@ -24,7 +24,7 @@ public:
   CudnnAttention &operator=(const CudnnAttention &) = delete;
   ~CudnnAttention();
 
-  /// Whether cuDNN computes the call. Buffers are those of the entry.
+  /// Returns whether cuDNN computes the call. Buffers are those of the entry.
   bool takes(const AttentionCall &call, Direction direction,
              void *const *buffers);
   /// The rest is for calls that it takes. Bytes, like attentionWorkspace.

@@ -66,7 +66,7 @@ std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
   return isProduct(p) && across > kMost ? tooMany("tiles", across, kMost) : "";
 }
 
-/// Whether compact rows have places, or first rows.
+/// Returns whether compact rows have places, or first rows.
 static bool isCompact(const RoutedProblem &p) {
   return p.rows > 0 && p.kind != TSR_ROUTED_TOP_K &&
          p.kind != TSR_ROUTED_ROUNDS && !p.movesMessages();
@@ -104,7 +104,8 @@ static void placeTables(const RoutedProblem &p, int *workspace,
   }
 }
 
-/// Whether rows of `columns` are whole vectors of 8 elements, at 16 bytes.
+/// Returns whether rows of `columns` are whole vectors of 8 elements, at 16
+/// bytes.
 static bool isAligned(const void *data, int64_t columns) {
   return reinterpret_cast<uintptr_t>(data) % 16 == 0 && columns % 8 == 0;
 }

@@ -17,7 +17,7 @@ struct Integers {
   const int8_t *from;
   int64_t rows, columns, ld;
 
-  /// Whether rows are pieces of four, at such addresses.
+  /// Returns whether rows are pieces of four, at such addresses.
   bool inPieces() const {
     return reinterpret_cast<uintptr_t>(from) % 4 == 0 && ld % 4 == 0 &&
            columns % 4 == 0;

@@ -15,7 +15,7 @@ class LaunchBatch {
 public:
   /// Called before a pass.
   void clear() { count = 0; }
-  /// Whether the call is one of several that run as one.
+  /// Returns whether the call is one of several that run as one.
   bool has(const Call &call) const {
     return count > 0 || call.args[TSR_LAUNCH_FOLLOWERS] > 0;
   }

@@ -15,7 +15,7 @@ public:
   StepGraph &operator=(const StepGraph &) = delete;
   ~StepGraph() { drop(); }
 
-  /// Whether the graph was captured from calls of this digest.
+  /// Returns whether the graph was captured from calls of this digest.
   bool holds(uint64_t calls) const { return executable && digest == calls; }
   void begin(cudaStream_t stream);
   /// Ends what `begin` began, always. A failure is remembered as `trouble` and

@@ -4,7 +4,8 @@
 
 namespace tessera::cuda {
 
-/// Whether an argument may differ from step to step without being another call.
+/// Returns whether an argument may differ from step to step without being
+/// another call.
 static bool varies(int entry, int64_t argument) {
   if (entry == TSR_ENTRY_LAUNCH)
     return argument >= TSR_LAUNCH_SCALARS;

@@ -27,7 +27,7 @@ public:
     next = address;
     end = address + scalars.size();
   }
-  /// Whether the recording pass put that many more.
+  /// Returns whether the recording pass put that many more.
   bool has(int64_t count) const { return end - next >= count; }
   const int64_t *take(int64_t count) {
     const int64_t *taken = next;

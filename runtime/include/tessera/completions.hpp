@@ -122,7 +122,7 @@ public:
             "as many requests as may wait do so; try again later", 503);
   }
 
-  /// Whether the client wants parts as they come, as events.
+  /// Returns whether the client wants parts as they come, as events.
   bool isStream() const { return streams; }
   /// Waits for the next token, but not longer.
   void wait(std::chrono::milliseconds patience) {
@@ -136,7 +136,7 @@ public:
   }
   bool hasBegun() const { return request->newTokens() > 0 || hasEnded(); }
   bool hasEnded() const { return request->ended() != TSR_GOES_ON; }
-  /// Whether `part` has something to say.
+  /// Returns whether `part` has something to say.
   bool hasNews() const { return hasEnded() || !text.empty() || !logs.empty(); }
   /// Why it has ended before its time; "": it has not.
   std::string failure() const { return request->failure(); }

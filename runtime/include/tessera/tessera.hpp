@@ -356,7 +356,7 @@ public:
     detail::check(tsr_generator_step(get(), &rows));
     return rows;
   }
-  /// Whether there was a token.
+  /// Returns whether there was a token.
   bool next(tsr_generated &token) {
     std::int32_t found = 0;
     detail::check(tsr_generator_next(get(), &token, &found));

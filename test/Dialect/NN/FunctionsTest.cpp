@@ -93,7 +93,7 @@ TEST_P(Functions, StepsWhereItSays) {
     EXPECT_EQ(evaluate(at, info().derivative), at > 0 ? 1 : 0) << "at " << at;
 }
 
-/// Whether padding that holds `value` is what the letter says.
+/// Returns whether padding that holds `value` is what the letter says.
 bool holds(char letter, double value) {
   switch (letter) {
   case 'Z':

@@ -14,7 +14,7 @@ constexpr const char *publishedKey =
     "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
     "-----END PRIVATE KEY-----\n";
 
-/// Whether `parse` takes its input; if not, the refusal says why.
+/// Returns whether `parse` takes its input; if not, the refusal says why.
 template <class Parse> bool accepts(const Parse &parse) {
   try {
     parse();

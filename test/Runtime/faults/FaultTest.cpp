@@ -50,9 +50,9 @@ bool isMalloc(const Fault &fault) {
   return std::strcmp(fault.function, "malloc") == 0;
 }
 
-/// How many calls of a function fail, one after the other. A run of several
-/// processes takes a second, or three where the others wait for one that has
-/// not come; of allocations there are thousands.
+/// Returns how many calls of a function fail, one after the other. A run of
+/// several processes takes a second, or three where the others wait for one
+/// that has not come; of allocations there are thousands.
 long mostNumbers(const Fault &fault, int processes) {
   bool allocates = isMalloc(fault);
   if (processes > 1)

@@ -12,7 +12,7 @@ class Operation;
 
 namespace tessera {
 
-/// Whether a function is a kernel of an accelerator.
+/// Returns whether a function is a kernel of an accelerator.
 bool isDeviceKernel(mlir::Operation *function);
 
 /// The symbol of a kernel's tsr_abi_device_kernel in host code.

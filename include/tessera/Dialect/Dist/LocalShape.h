@@ -15,7 +15,7 @@ namespace tessera::dist {
 llvm::SmallVector<int64_t> localShape(mlir::RankedTensorType type,
                                       MeshAttr mesh);
 
-/// Whether the value is a partial mean on some axis.
+/// Returns whether the value is a partial mean on some axis.
 bool isPartialMean(mlir::RankedTensorType type);
 
 /// Type of every rank's array. That of a partial mean is f32 at least and has

@@ -24,7 +24,8 @@ class MaskOp;
 class MeshAttr;
 struct Signature;
 
-/// Whether what holds of padding `small` holds of `large`: Z < F < X, N < X.
+/// Returns whether what holds of padding `small` holds of `large`: Z < F < X, N
+/// < X.
 bool isWithin(Padding small, Padding large);
 
 //===----------------------------------------------------------------------===//
@@ -66,7 +67,7 @@ inline llvm::hash_code hash_value(const DimPadding &p) {
 
 using DimPaddings = llvm::SmallVector<DimPadding, 2>;
 
-/// Whether some rank holds padding of a dimension.
+/// Returns whether some rank holds padding of a dimension.
 bool isPadded(mlir::RankedTensorType type, int64_t dim, MeshAttr mesh);
 /// The dimensions of which some rank holds padding.
 llvm::SmallVector<int64_t> paddedDims(mlir::RankedTensorType type,
@@ -80,11 +81,11 @@ llvm::ArrayRef<DimPadding> paddingsOf(mlir::Type type);
 /// The type with these paddings instead of its own.
 mlir::RankedTensorType withPaddings(mlir::RankedTensorType type,
                                     llvm::ArrayRef<DimPadding> paddings);
-/// Whether a value of type `small` may be given where `large` is stated: equal
-/// but for paddings, each of which is within the other's.
+/// Returns whether a value of type `small` may be given where `large` is
+/// stated: equal but for paddings, each of which is within the other's.
 bool isWithin(mlir::Type small, mlir::Type large);
 
-/// Whether types state paddings in the op's module (`dist.masked`).
+/// Returns whether types state paddings in the op's module (`dist.masked`).
 bool isMasked(mlir::Operation *op);
 
 /// The paddings of results, given those of operands: a list for each operand,

@@ -29,10 +29,10 @@ struct Signature {
   /// Operands that this result does not depend on.
   llvm::SmallVector<unsigned> unread;
 
-  /// Whether the op rounds nothing: its results for partial sums add up to its
+  /// True if the op rounds nothing: its results for partial sums add up to its
   /// result for their sum, bit for bit.
   bool moves = false;
-  /// Whether the op contracts a factor in chunks where a module asks for it
+  /// True if the op contracts a factor in chunks where a module asks for it
   /// (`exact`).
   bool addsInChunks = false;
 

@@ -19,10 +19,10 @@ struct AttentionMask {
   /// Of one head, how many pairs of `positions` queries and keys are visible;
   /// each half of a plane counts as half.
   double pairs(int64_t positions) const;
-  /// Whether the ranks of a ring have chunks of balanced work instead of slices
-  /// (rt.zigzag). Where a window hides at least half of the keys, a slice needs
-  /// only a few slices before it, which is less work than balanced chunks of
-  /// all.
+  /// Returns whether the ranks of a ring have chunks of balanced work instead
+  /// of slices (rt.zigzag). Where a window hides at least half of the keys, a
+  /// slice needs only a few slices before it, which is less work than balanced
+  /// chunks of all.
   bool cutsChunks(int64_t positions) const {
     return causal && (window == 0 || 2 * window > positions);
   }

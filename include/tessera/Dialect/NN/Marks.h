@@ -39,8 +39,8 @@ mlir::Operation *findHiddenStates(mlir::Block &model);
 /// how many ops are `replaced`, and why others stay `whole`.
 inline constexpr llvm::StringLiteral kFormulaAttr = "nn.formula";
 
-/// Whether an op adds gradients of one value, as nn-differentiate does: an
-/// `nn.add` of backward whose terms have one shape and no coefficients. The
+/// Returns whether an op adds gradients of one value, as nn-differentiate does:
+/// an `nn.add` of backward whose terms have one shape and no coefficients. The
 /// order of the terms depends on which of them a pipeline stage has.
 bool isGradientSum(mlir::Operation *op);
 

@@ -79,9 +79,10 @@ constexpr llvm::StringLiteral kBesideAttr = "nn.beside";
 /// `@decode`, `@mixed` and `@score`, and `@encode`; as far as a module has
 /// them.
 llvm::SmallVector<mlir::func::FuncOp> findGenerations(mlir::ModuleOp module);
-/// Whether a program is not the module's first: it finds the arguments that it
-/// shares with others where these have them. That is an evaluation, @mixed,
-/// @score and, beside a training step, @decode; beside @decode also @encode.
+/// Returns whether a program is not the module's first: it finds the arguments
+/// that it shares with others where these have them. That is an evaluation,
+/// @mixed, @score and, beside a training step, @decode; beside @decode also
+/// @encode.
 bool isBeside(mlir::Operation *program);
 /// Programs by what they are, each with a function per stage: the step, the
 /// evaluation, @decode, @mixed, @score.

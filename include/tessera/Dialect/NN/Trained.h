@@ -16,7 +16,7 @@ constexpr llvm::StringLiteral kFrozenAttr = "nn.frozen";
 inline bool isFrozen(mlir::func::FuncOp func, unsigned argument) {
   return !!func.getArgAttr(argument, kFrozenAttr);
 }
-/// Whether an argument is a parameter that is trained.
+/// Returns whether an argument is a parameter that is trained.
 inline bool isTrained(mlir::func::FuncOp func, unsigned argument) {
   return func.getArgAttr(argument, NNDialect::kParamAttr) &&
          !isFrozen(func, argument);

@@ -19,13 +19,13 @@ namespace tessera::rt {
 /// moved and erased by it alone; ops may be created by anybody.
 class OpOrder {
 public:
-  /// Whether `a` stands before `b`, which is in the same block.
+  /// Returns whether `a` stands before `b`, which is in the same block.
   bool isBefore(mlir::Operation *a, mlir::Operation *b);
   void moveBefore(mlir::Operation *op, mlir::Operation *place);
   void moveAfter(mlir::Operation *op, mlir::Operation *place);
   void erase(mlir::Operation *op);
 
-  /// How many numbers were given: the work that was done.
+  /// Returns how many numbers were given: the work that was done.
   int64_t getWork() const { return work; }
 
 private:

@@ -21,7 +21,7 @@
 namespace tessera::rt {
 /// Emits an error if anything but one rt.wait reads a pending result.
 mlir::LogicalResult verifyAsync(mlir::Operation *op);
-/// Whether a type is that of a pending send.
+/// Returns whether a type is that of a pending send.
 bool isToken(mlir::Type type);
 } // namespace tessera::rt
 

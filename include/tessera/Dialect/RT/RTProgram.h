@@ -33,7 +33,7 @@ constexpr llvm::StringLiteral kMessageAttr = "rt.message";
 void setArgumentAttrs(mlir::func::FuncOp func, llvm::StringRef name,
                       llvm::ArrayRef<mlir::Attribute> values);
 
-/// Whether an op is a collective of ranks that run different programs.
+/// Returns whether an op is a collective of ranks that run different programs.
 bool crossesPrograms(mlir::Operation *op);
 
 /// The programs of nn::findPrograms, the evaluation's after the step's: one

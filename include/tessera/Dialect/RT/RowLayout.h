@@ -34,7 +34,7 @@ RowLayout layoutIn(ConcatOp concat, unsigned part);
 /// for results with gaps. Padding that the type states counts as elements.
 RowLayout layoutOf(mlir::Value value);
 
-/// Whether a type says `#rt.row_stride`.
+/// Returns whether a type says `#rt.row_stride`.
 bool hasPaddedRows(mlir::Type type);
 
 /// Elements from one row, along the last dimension, to the next: the size of

@@ -13,12 +13,12 @@
 
 namespace tessera::rt {
 
-/// Whether an op bounds a task: nothing moves over it but by a pass that knows
-/// tasks.
+/// Returns whether an op bounds a task: nothing moves over it but by a pass
+/// that knows tasks.
 bool isTaskBorder(mlir::Operation *op);
 
-/// Whether no border stands between an op and a later one of its block. Looks
-/// at all ops in between.
+/// Returns whether no border stands between an op and a later one of its block.
+/// Looks at all ops in between.
 bool isInOneTask(mlir::Operation *op, mlir::Operation *later);
 
 /// A task's number (`rt.task`) with a micro-batch: an entry of `rt.order`.

@@ -107,7 +107,7 @@ private:
 /// Launches that become one.
 class Batch {
 public:
-  /// Whether the launch can run at the same time as all of them.
+  /// Returns whether the launch can run at the same time as all of them.
   bool takes(rt::LaunchOp launch, const Footprint &footprint, int64_t limit) {
     return !launches.empty() &&
            launches.front().getKernelAttr() == launch.getKernelAttr() &&
