@@ -17,8 +17,8 @@
 
 namespace tessera {
 
-/// Which rows [experts, tokens, ..] are sent, or there are: those whose gate,
-/// of [tokens, experts], is not 0.
+/// Selects the rows [experts, tokens, ..] that are sent, or that exist: those
+/// whose gate, in [tokens, experts], is not 0.
 struct Routing {
   const void *gates = nullptr; ///< null: all rows
   int64_t experts = 0, tokens = 0, rowElements = 0;
@@ -43,9 +43,9 @@ struct Collective {
   int dtype = TSR_DTYPE_F32;
   int reduction = TSR_REDUCE_SUM;
   int64_t outer = 1;
-  int64_t rows = 1;          ///< of all_to_all
-  bool gathersOuter = false; ///< of all_to_all
-  Routing routing;           ///< of all_to_all, the rank's own
+  int64_t rows = 1;          ///< for all_to_all
+  bool gathersOuter = false; ///< for all_to_all
+  Routing routing;           ///< for all_to_all, the rank's own
 };
 
 /// Several tensors that one call gathers or scatters.
@@ -82,8 +82,8 @@ enum class Lane { Program, Background };
 struct Shift {
   Collective call;
   int64_t next = 0, previous = 0;
-  /// Of those that send to each other in a circle, somebody sends first,
-  /// somebody receives first.
+  /// Where ranks send to each other in a circle, one must send first and one
+  /// receive first.
   bool sendsFirst = false;
   int64_t distance = 1;
 };
@@ -127,7 +127,7 @@ public:
   /// src [outer, n, count] -> dst [outer, count].
   virtual Status reduceScatter(const Collective &call, const void *src,
                                void *dst) = 0;
-  /// As many calls in one. Here: one after the other.
+  /// Makes as many calls in one. The default makes them one after the other.
   virtual Status allGatherCoalesced(const Coalesced &what);
   virtual Status reduceScatterCoalesced(const Coalesced &what);
   /// src [outer, rows, n, count] -> dst [outer, n, rows, count] with

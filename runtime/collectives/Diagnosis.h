@@ -31,12 +31,12 @@ std::string describeWay(int64_t sender, int64_t receiver);
 /// The sides of a message differ in their bytes.
 std::string describeLengths(const std::string &way, const Offer &own,
                             const Offer &other);
-/// Of a rank that exchanges such a message; OK: it may.
+/// Checks a message of a rank. OK: it may exchange it.
 Status checkMessage(const Mesh &mesh, int64_t rank, const Message &message);
 
 /// Describes where a rank is.
 struct RankPlace {
-  bool inside = true; ///< of the program
+  bool inside = true; ///< in the program
   int64_t op = -1;    ///< -1: it has not reached one
 };
 /// "is in gemm ...", "has left the program"

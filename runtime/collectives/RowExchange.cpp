@@ -67,7 +67,7 @@ void RowWalk::walk(int64_t expert, int64_t firstToken, int64_t tokens,
   }
 }
 
-/// Of each of `members` equal parts of the experts.
+/// Returns the rows of each of `members` equal parts of the experts.
 static std::vector<RowRanges>
 rowsByExperts(RowWalk &walk, const Routing &routing, int64_t members) {
   std::vector<RowRanges> parts(static_cast<size_t>(members));
@@ -77,7 +77,7 @@ rowsByExperts(RowWalk &walk, const Routing &routing, int64_t members) {
   return parts;
 }
 
-/// Of each of `members` equal parts of the tokens.
+/// Returns the rows of each of `members` equal parts of the tokens.
 static std::vector<RowRanges>
 rowsByTokens(RowWalk &walk, const Routing &routing, int64_t members) {
   std::vector<RowRanges> parts(static_cast<size_t>(members));

@@ -18,12 +18,12 @@ using RowRanges = std::vector<RowRange>;
 
 /// One rank's side, by members of the group.
 struct RowExchange {
-  Collective call;                 ///< of `count` elements a row
-  std::vector<RowRanges> sent;     ///< of src, to each member
-  std::vector<RowRanges> received; ///< of dst, from each member
+  Collective call;                 ///< rows have `count` elements
+  std::vector<RowRanges> sent;     ///< ranges in src, to each member
+  std::vector<RowRanges> received; ///< ranges in dst, from each member
   int64_t arriving = 0;            ///< rows that somebody sends
   int64_t filled = 0;              ///< rows of dst that some round fills
-  int64_t targetRows = 0;          ///< of dst; those after become zero
+  int64_t targetRows = 0;          ///< rows of dst; those after become zero
 
   int64_t rowBytes() const;
   /// Sets the rows of dst to zero that nobody sends.

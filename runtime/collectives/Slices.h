@@ -16,7 +16,7 @@ struct Slices {
   int64_t total() const { return count * bytes; }
 };
 
-/// What goes to a member, or what comes from one; `element`: bytes.
+/// The slices that go to a member, or come from one; `element`: bytes.
 inline Slices sourceSlices(const Collective &call, int64_t element) {
   int64_t unit = call.count * element;
   return call.gathersOuter ? Slices{call.outer * call.rows, unit}

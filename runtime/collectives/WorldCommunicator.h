@@ -1,6 +1,6 @@
 //===- WorldCommunicator.h - endpoint of one rank in a world ----*- C++ -*-===//
-// What endpoints share whatever their ranks are: the world that knows of the
-// first failure, and the lane that calls.
+// Endpoints share these parts whatever their ranks are: the world that knows of
+// the first failure, and the lane that calls.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_COLLECTIVES_WORLDCOMMUNICATOR_H
 #define TESSERA_RUNTIME_COLLECTIVES_WORLDCOMMUNICATOR_H

@@ -20,7 +20,8 @@ struct CallFrame {
   int64_t op, axes, count, dtype, reduction, outer, rows, gathersOuter, root;
 };
 CallFrame frameOf(const Offer &offer);
-/// Of this protocol; ends `kind`, which may have come without its zero.
+/// Returns whether a frame is one of this protocol; ends `kind`, which may have
+/// come without its zero.
 bool isFrame(CallFrame &frame);
 /// `kind` points into the frame, of which isFrame is true.
 Offer offerOf(const CallFrame &frame);

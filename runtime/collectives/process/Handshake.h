@@ -26,7 +26,7 @@ bool isOpening(const Opening &opening);
 /// opening, or all of it.
 bool beginsOpening(const std::string &bytes);
 
-/// Which side of a connection proves that it knows the secret.
+/// The side of a connection that proves that it knows the secret.
 enum class Side { Caller, Called };
 Digest proofOf(const Secret &secret, Side side, const Opening &caller,
                const Opening &called);

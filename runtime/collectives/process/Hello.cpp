@@ -11,7 +11,7 @@ namespace tessera {
 using nlohmann::json;
 
 static constexpr auto lastPath = static_cast<int64_t>(CpuPath::Amx);
-// Of a value of the other side that is shown in an error.
+// Limits the part of a value of the other side that an error shows.
 static constexpr size_t shownBytes = 200;
 
 static JsonView viewOf(const JsonTree &tree, const char *source) {

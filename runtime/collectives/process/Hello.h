@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// What must be the same in all processes, as (name, value).
+/// Properties that must be the same in all processes, as (name, value).
 using Agreement = std::vector<std::pair<std::string, std::string>>;
 
 /// Describes the processor that a process computes with.
@@ -33,21 +33,22 @@ struct SharedProcessor {
 /// The name in an agreement of what a program was compiled for.
 constexpr const char *kProgramProcessor = "a program for the processor";
 
-/// What a process tells rank 0.
+/// A process's message to rank 0.
 struct Hello {
   std::string version;
   int64_t rank = 0, world = 1; ///< the process's, and how many there are
-  int port = 0;                ///< where it listens for the others
+  int port = 0;                ///< the port on which it listens for the others
   std::string machine;         ///< processes of one machine have the same
   Agreement agreement;
   Processor processor = {};
 };
 std::string writeHello(const Hello &hello);
-/// Of another version only `version`, `rank` and `world` are read.
+/// Reads a message; if it is of another version, only `version`, `rank` and
+/// `world`.
 Hello readHello(const std::string &text);
 constexpr size_t longestHello = json_kinds::hello.bytes;
 
-/// What rank 0 answers when all have come and agree.
+/// Rank 0's answer when all have come and agree.
 struct Table {
   struct Process {
     std::string host; ///< "": the rendezvous's
@@ -59,7 +60,7 @@ struct Table {
   SharedProcessor processor = {};
 };
 std::string writeTable(const Table &table);
-/// What rank 0 answers instead when something is wrong.
+/// Writes rank 0's answer when something is wrong.
 std::string writeRefusal(const Status &why);
 /// The table of a world, or the refusal as an Error.
 Table readTable(const std::string &text, int64_t world);

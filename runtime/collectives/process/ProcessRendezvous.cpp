@@ -66,7 +66,7 @@ static Socket callIn(const ProcessOptions &options, const Secret &secret,
   }
 }
 
-/// What tells machines apart, containers of one machine not.
+/// Returns a name that tells machines apart, but not containers of one machine.
 static std::string machineName() {
   std::string name;
   std::ifstream file("/proc/sys/kernel/random/boot_id");

@@ -18,7 +18,7 @@ namespace tessera {
 
 struct ProcessOptions {
   int64_t worldSize = 1; ///< processes
-  int64_t rank = 0;      ///< of this one
+  int64_t rank = 0;      ///< this process
   /// Its number among the processes of its host, and how many they are; size 0:
   /// found from the hosts' identities.
   int64_t localRank = 0, localSize = 0;
@@ -29,7 +29,7 @@ struct ProcessOptions {
   std::string secret;
   bool trustsNetwork = false;
   OperatorNote note;   ///< told of connections that are refused
-  Processor processor; ///< of this process; equal in all if not compared
+  Processor processor; ///< this process's; equal in all if not compared
 };
 
 /// TSR_INVALID_ARGUMENT.
@@ -43,7 +43,7 @@ struct ProcessLink {
 };
 
 struct ProcessLinks {
-  std::vector<ProcessLink> peers; ///< by rank; the own one is not connected
+  std::vector<ProcessLink> peers; ///< by rank; this rank's own is not connected
   int64_t localRank = 0, localSize = 1;
   SharedProcessor processor;
 };

@@ -18,9 +18,9 @@ namespace {
 constexpr int napMs = 50;
 // A message on a control connection is short: who does not read it is stuck.
 constexpr std::chrono::seconds patience{2};
-// What a diagnosis waits for a busy process to say where it is.
+// A diagnosis waits this long for a busy process to say where it is.
 constexpr std::chrono::milliseconds answerTime{1000};
-// What the end of a healthy session waits for the others.
+// The end of a healthy session waits this long for the others.
 constexpr std::chrono::seconds goodbyeTime{10};
 } // namespace
 
@@ -126,7 +126,7 @@ void ProcessWorld::take(int64_t peer) noexcept {
                              Clock::now() + patience);
   } catch (const Error &) {
     return lost(peer);
-  } catch (...) { // what follows is no message any more
+  } catch (...) { // the following bytes are no message any more
     others[peer].gone = true;
     return abort(currentStatus());
   }
@@ -188,7 +188,7 @@ static std::string overAxes(const Mesh &mesh, int64_t axes) {
   return axes == 0 ? "" : " over " + mesh.describe(axes);
 }
 
-/// What this rank does: its op, and the axes of the calls it is in.
+/// Describes this rank's op, and the axes of the calls that it is in.
 std::string ProcessWorld::describeOwn() const {
   int64_t op = own.op.load();
   bool inOp = own.inside.load() && op >= 0;
@@ -256,7 +256,7 @@ bool ProcessWorld::hasAnswered(int64_t peer, Answer *answer) {
   return true;
 }
 
-/// What waits in the other lane is told only if nothing does in this one.
+/// Tells of a wait in the other lane only if nothing waits in this one.
 ProcessWorld::Whereabouts ProcessWorld::whereabouts(const Answer &answer,
                                                     Lane lane) const {
   int number = static_cast<int>(lane);

@@ -23,7 +23,7 @@ struct ProcessWorldOptions {
   int64_t rank = 0;
   std::chrono::milliseconds timeout{60000};
   DescribeOp describeOp;
-  /// How long a peer that works on files is waited for as long as it says so.
+  /// The longest wait for a peer that works on files, as long as it says so.
   std::chrono::milliseconds saveTimeout{1800000};
 };
 
@@ -51,7 +51,8 @@ public:
   void reached(int64_t op) { own.op.store(op, std::memory_order_relaxed); }
   void entered();
   void left() { own.inside.store(false); }
-  /// Whether this rank reads or writes files, for which others wait longer.
+  /// Says that this rank reads or writes files, or no longer does; others wait
+  /// longer for it meanwhile.
   void worksOnFiles(bool works) { own.works.store(works); }
   /// This rank is in a call over `axes` (0: a message) and waits for a peer.
   void waits(Lane lane, int64_t peer, int64_t op, int64_t axes);
@@ -67,8 +68,8 @@ public:
 
   /// Asks where a peer is; the answer comes some time later.
   void ask(int64_t peer);
-  /// By its last answer the peer is out of the program, and no frame of it is
-  /// on the way.
+  /// Returns whether the peer's last answer says that it is out of the program,
+  /// and no frame of it is on the way.
   bool hasLeft(int64_t peer, Lane lane);
   /// The process has ended, or closed its session; its last words may still be
   /// on their way to `failure`.
@@ -91,7 +92,7 @@ private:
     std::atomic<int64_t> op{-1}, round{0};
     Wait waits[2]; ///< by lane
   };
-  /// What a peer said last.
+  /// The last answer of a peer.
   struct Answer {
     int64_t number = 0; ///< 0: nothing yet
     RankPlace place;
@@ -99,7 +100,8 @@ private:
     int64_t waitsFor[2] = {-1, -1}, axes[2] = {0, 0}; ///< by lane
     Deadline workedAt{};
   };
-  /// Where a peer is, and whom it waits for there; -1: nobody, as far as known.
+  /// The place of a peer, and the rank that it waits for there; -1: nobody, as
+  /// far as known.
   struct Whereabouts {
     std::string text;
     int64_t waitsFor = -1;

@@ -22,9 +22,9 @@ struct Visitor {
 };
 
 struct ReceptionLimits {
-  size_t messageBytes; ///< of one message
-  size_t connections;  ///< that have not brought their message yet
-  size_t allBytes;     ///< of all messages that are not whole yet
+  size_t messageBytes; ///< of a single message
+  size_t connections;  ///< connections that have not brought their message yet
+  size_t allBytes;     ///< sum over the messages that are not whole yet
   /// A connection that brings no message in this time is dropped.
   std::chrono::milliseconds silence{5000};
 };
@@ -52,7 +52,7 @@ private:
     Deadline until;
     Stage stage = Stage::Opening;
     size_t wanted = sizeof(Opening); ///< bytes in this stage
-    std::string bytes;               ///< that have come of them
+    std::string bytes;               ///< the bytes that have come
     Opening own{}, theirs{};
     bool hasProven = false, isComplete = false, isDropped = false;
 

@@ -63,7 +63,7 @@ bool hasClosed(const Socket &socket);
 /// The other side has neither closed nor sent a byte that is not read yet.
 bool isSilent(const Socket &socket);
 
-/// Whether the other side may not listen yet.
+/// Soon: the other side may not listen yet.
 enum class Listening { Soon, Already };
 /// Tries until the deadline; one that listens already must not refuse. `what`
 /// names it in the error.

@@ -186,7 +186,7 @@ Status TcpCommunicator::allGather(const Collective &call, const void *src,
     return status;
   for (int64_t i = 0; i < group.size(); ++i) {
     const void *from = i == group.member ? src : all + i * bytes;
-    if (from != to + i * row) // where it belongs already
+    if (from != to + i * row) // else it is already in its place
       copyRows(call.outer, row, from, row, to + i * row, group.size() * row);
   }
   return {};

@@ -57,7 +57,7 @@ private:
   Status message(const char *kind, const Message &message, Transfer transfer);
   unsigned char *scratch(int64_t bytes);
 
-  std::map<int64_t, Group> groups; ///< by set of axes
+  std::map<int64_t, Group> groups; ///< one for each set of axes
   std::vector<unsigned char> space;
 };
 

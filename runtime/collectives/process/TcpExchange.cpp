@@ -21,7 +21,7 @@ constexpr int exchangeNapMs = 20;
 constexpr std::chrono::milliseconds askAfter{200}, askAgain{1000};
 // With a short time-out they are asked as often in that time.
 constexpr int questions = 4;
-// What a lost connection waits for the control connection's word about it.
+// After a connection is lost, the control connection has this long to say why.
 constexpr std::chrono::milliseconds lastWords{1000};
 
 /// One peer's part of a call.
@@ -258,7 +258,7 @@ Status exchange(ProcessWorld &world, const TcpCall &call,
     return world.failure();
   try {
     return Exchange(world, call, transfers).run();
-  } catch (...) { // what the others sent is no longer in step
+  } catch (...) { // the others' bytes are no longer in step
     world.abort(currentStatus());
     return world.failure();
   }

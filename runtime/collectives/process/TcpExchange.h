@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// What goes to a peer and what comes from it.
+/// The bytes that go to a peer and that come from it.
 struct Transfer {
   int64_t peer;
   const void *out = nullptr;
@@ -18,7 +18,7 @@ struct Transfer {
   int64_t inBytes = 0;
 };
 
-/// What the members call, for checks and diagnoses.
+/// The call that all members make, for checks and diagnoses.
 struct TcpCall {
   Offer offer;
   std::string where; ///< "over axis 'tp'"

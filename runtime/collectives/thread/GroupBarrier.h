@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-/// What a member brings to a collective.
+/// A member's part of a collective.
 struct Offer {
   const char *kind = ""; ///< "all_reduce", ...
   Collective call;

@@ -25,7 +25,7 @@ struct PostedMessage final : StartedMessage {
 
   const Side side;
   const Message message;
-  void *const data; ///< of a sender: only read
+  void *const data; ///< the sender's are only read
   /// The other side has come; the receiver has the data.
   std::atomic<bool> isMatched{false}, isDone{false};
 };

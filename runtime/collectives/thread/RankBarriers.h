@@ -17,15 +17,16 @@ public:
   struct Seat {
     GroupBarrier *group = nullptr;
     int64_t member = 0;
-    bool isChannel = false; ///< of messages: member 0 sends, member 1 receives
+    bool isChannel = false; ///< for messages: member 0 sends, member 1 receives
 
     int64_t size() const { return group->size(); }
     std::vector<const void *> offeredData() const;
-    /// Of number `k` of what is coalesced.
+    /// Returns the members' sources of call number `k` of a coalesced one.
     std::vector<const void *> offeredSources(size_t k) const;
   };
   Seat seatOf(int64_t axes);
-  /// Of messages that both ranks wait for: a device's, which orders them.
+  /// The seat for messages that both ranks wait for: a device's, which orders
+  /// them.
   Seat channelTo(int64_t peer) {
     return {&world.channelBarrier(rank, peer), 0, true};
   }
@@ -34,7 +35,7 @@ public:
   }
   Status check(const Message &message) { return world.check(rank, message); }
   static Offer offerOf(const char *kind, const Message &message, void *data);
-  /// `what` is read by the others until all have left.
+  /// Makes an offer; `what` is read by the others until all have left.
   static Offer offerOf(const char *kind, const Coalesced &what);
   /// The entry barrier. Aborts the world if the call is illegal or differs from
   /// another member's.
@@ -51,7 +52,7 @@ private:
   ThreadWorld &world;
   int64_t rank;
   Lane lane;
-  std::map<int64_t, Seat> seats; ///< by set of axes
+  std::map<int64_t, Seat> seats; ///< one for each set of axes
 };
 
 } // namespace tessera

@@ -101,7 +101,8 @@ Status RankMessages::finish(const PostedMessage &own) {
   Status status =
       world.waitFor(AwaitedMessage(channelOf(own.side, own.message.peer), own),
                     lane == Lane::Program);
-  return status.ok() ? world.failure() : status; // of other bytes: nothing came
+  // Sizes that differ fail the world.
+  return status.ok() ? world.failure() : status;
 }
 
 } // namespace tessera

@@ -117,7 +117,7 @@ Status ThreadCommunicator::reduceScatter(const Collective &call,
   return barriers.leave(seat);
 }
 
-/// What is offered are the places of the members' buffers.
+/// Offers the places of the members' buffers.
 Status ThreadCommunicator::allGatherCoalesced(const Coalesced &what) {
   RankBarriers::Seat seat = barriers.seatOf(what.call.axes);
   if (Status status = barriers.enter(
@@ -199,7 +199,7 @@ namespace {
 void copyRanges(const RowRanges &from, const char *source, const RowRanges &to,
                 char *target, int64_t rowBytes) {
   size_t next = 0;
-  int64_t used = 0; // of from[next]
+  int64_t used = 0; // elements of from[next]
   for (RowRange range : to)
     while (range.count > 0) {
       const RowRange &have = from[next];

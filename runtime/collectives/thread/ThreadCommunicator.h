@@ -53,7 +53,7 @@ public:
   void left() override { world->setInside(rank, false); }
 
 private:
-  /// What the members of an exchange of rows offer each other. Outlives the
+  /// The rows that a member of an exchange offers to the others. Outlives the
   /// call: where one fails, others may still be reading.
   struct OfferedRows {
     std::vector<RowRanges> sent;

@@ -25,7 +25,7 @@ struct ThreadWorldOptions {
   DescribeOp describeOp;
 };
 
-/// What a member of a group waits for.
+/// The object that a member of a group waits for.
 class Awaited {
 public:
   virtual ~Awaited() = default;
@@ -84,7 +84,8 @@ private:
   std::mutex groupsMutex;
   template <class T>
   using Pairs = std::map<std::pair<int64_t, int64_t>, std::unique_ptr<T>>;
-  Pairs<GroupBarrier> groups[2]; ///< by lane: of axes and the first rank
+  /// By lane; each is for axes and the first rank.
+  Pairs<GroupBarrier> groups[2];
   Pairs<GroupBarrier> channelBarriers;
   Pairs<MessageChannel> channels;
   FirstFailure first;
