@@ -12,7 +12,7 @@ namespace tessera {
 
 struct AddedToken {
   std::string content;
-  /// What is looked for where it is normalized.
+  /// The text that is looked for in normalized texts.
   std::string normal;
   int32_t id;
   bool isSpecial, isNormalized, isSingleWord, stripsLeft, stripsRight;
@@ -46,7 +46,7 @@ private:
   struct Finder {
     Trie texts; ///< With the index of a token.
     bool hasTokens = false;
-    bool begins[256] = {}; ///< Whether a text begins with this byte.
+    bool begins[256] = {}; ///< True if a text begins with this byte.
   };
   const Finder &finder(Stage stage) const {
     return stage == Stage::Original ? original : normalized;

@@ -6,8 +6,8 @@ using namespace tessera;
 
 struct tsr_tokenizer {
   std::shared_ptr<Tokenizer> content;
-  std::vector<int32_t> ids; ///< Of the last encoding.
-  std::string text;         ///< Of the last decoding.
+  std::vector<int32_t> ids; ///< The result of the last encoding.
+  std::string text;         ///< The result of the last decoding.
 };
 
 struct tsr_token_stream {

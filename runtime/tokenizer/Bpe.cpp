@@ -20,7 +20,7 @@ namespace {
 
 struct Merge {
   uint32_t rank;
-  int32_t id; ///< Of the joined token.
+  int32_t id; ///< The joined token.
 };
 
 /// The learned merges, applied to a word.
@@ -159,13 +159,13 @@ private:
   Merger merger;
   WordForm form = WordForm::Text;
 
-  // Of words that are bytes.
+  // These are for words that are bytes.
   std::array<int32_t, 256> byteIds;
-  TokenTable wholeWords; ///< By their bytes.
+  TokenTable wholeWords; ///< Tokens by the bytes of whole words.
 
-  // Of words that are texts.
+  // These are for words that are texts.
   static constexpr char32_t plane = 0x10000;
-  std::vector<int32_t> characterIds; ///< Of the first plane.
+  std::vector<int32_t> characterIds; ///< Ids in the first plane.
   /// Characters that some merge has on both sides of its joint. A text may be
   /// cut between any others: nothing is ever joined there.
   PairTable<bool> joints;

@@ -1,6 +1,6 @@
 //===- Characters.h - classes of characters ---------------------*- C++ -*-===//
-// As the `tokenizers` package has them: some of its classes are those of old
-// versions of Unicode. ICU says how old a character is.
+// Classes of characters as the `tokenizers` package has them: some of them are
+// those of old versions of Unicode. ICU says how old a character is.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_TOKENIZER_CHARACTERS_H
 #define TESSERA_RUNTIME_TOKENIZER_CHARACTERS_H
@@ -15,12 +15,13 @@ using CharacterClass = bool (*)(char32_t);
 bool isWhitespace(char32_t c);
 /// General category N.
 bool isNumber(char32_t c);
-/// Of a word, where regular expressions of Rust say \w.
+/// Returns whether a character is part of a word, which is \w in regular
+/// expressions of Rust.
 bool isWordCharacter(char32_t c);
 /// ASCII's punctuation and that of Unicode 8.
 bool isPunctuation(char32_t c);
-/// What BERT's cleaning removes: categories Cc, Cf and Co of Unicode 8 without
-/// tab and line breaks, and U+FFFD.
+/// Returns whether BERT's cleaning removes a character: categories Cc, Cf and
+/// Co of Unicode 8 without tab and line breaks, and U+FFFD.
 bool isRemovedByBert(char32_t c);
 /// The blocks of CJK ideographs that BERT puts spaces around.
 bool isIdeographOfBert(char32_t c);

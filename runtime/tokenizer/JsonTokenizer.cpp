@@ -226,7 +226,8 @@ int JsonTokenizer::byteOf(int32_t id) const {
 
 } // namespace
 
-/// What the largest published files have, several times over.
+/// Reads a tokenizer. The limits are several times as much as the largest
+/// published files have.
 std::unique_ptr<Tokenizer> readTokenizer(const std::string &source,
                                          std::string_view content) {
   JsonTree tree = parseJson(source, content, json_kinds::tokenizer);

@@ -21,8 +21,8 @@ namespace tessera {
 std::string translatePattern(std::string_view pattern,
                              const std::string &where);
 
-/// What \w and \s are in an expression of Rust or Oniguruma, for PCRE2: ranges
-/// and properties without brackets.
+/// The classes \s and \w of Rust or Oniguruma as ranges and properties without
+/// brackets, for PCRE2.
 extern const char *const patternSpaces;
 extern const char *const patternWords;
 

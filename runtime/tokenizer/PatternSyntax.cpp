@@ -101,7 +101,7 @@ private:
     else if (c == '{')
       translateBraces();
     else if (c == '^' || c == '$') {
-      out += c == '^' ? "(?m:^)" : "(?m:$)"; // of lines, always
+      out += c == '^' ? "(?m:^)" : "(?m:$)"; // always at lines
       ++at;
     } else
       copy(1);

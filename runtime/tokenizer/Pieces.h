@@ -36,7 +36,7 @@ public:
   }
   /// Whatever was kept is gone.
   void clear() {
-    if (blocks.size() > 1) // of a long text
+    if (blocks.size() > 1) // the text was long
       blocks.clear();
     used = 0;
   }

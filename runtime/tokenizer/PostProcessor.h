@@ -9,8 +9,9 @@
 
 namespace tessera {
 
-/// Of one text, not of a pair, every post-processor that is supported adds
-/// tokens before and after it.
+/// Holds the tokens that are added before and after a single text. Every
+/// post-processor that is supported does no more than that, as there are no
+/// pairs.
 struct PostProcessor {
   std::vector<int32_t> before, after;
 };

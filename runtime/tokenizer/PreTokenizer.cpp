@@ -216,7 +216,7 @@ private:
   std::vector<bool> isByteStep;
 };
 
-/// As GPT-2's encoder.py splits.
+/// Splits like GPT-2's encoder.py.
 constexpr const char *gpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 

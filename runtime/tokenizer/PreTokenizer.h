@@ -21,7 +21,7 @@ public:
 struct PreTokenizers {
   std::vector<std::unique_ptr<PreTokenizer>> steps;
   std::vector<std::string> places; ///< Errors name the steps by them.
-  /// What is left to be done to words: each byte becomes its character of
+  /// True if each byte of a word is yet to become its character of
   /// ByteAlphabet.h. A model that knows bytes need not do it.
   bool endsInBytes = false;
 };

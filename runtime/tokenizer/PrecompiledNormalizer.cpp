@@ -156,7 +156,7 @@ private:
   }
 
   CharacterMap map;
-  std::array<bool, 128> hasRule; ///< By ASCII character.
+  std::array<bool, 128> hasRule; ///< Indexed by ASCII character.
   std::unique_ptr<icu::BreakIterator> graphemes;
 };
 

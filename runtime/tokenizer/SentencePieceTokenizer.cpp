@@ -65,7 +65,8 @@ public:
   }
   int32_t vocabularySize() const override { return processor.GetPieceSize(); }
   int32_t idOf(std::string_view token) const override {
-    int32_t id = processor.PieceToId(token); // that of <unk>, if it is unknown
+    // The id of <unk>, if the token is unknown.
+    int32_t id = processor.PieceToId(token);
     return processor.IdToPiece(id) == token ? id : -1;
   }
   bool appendBytesOf(int32_t, tsr_special, std::string &) const override {
@@ -90,7 +91,7 @@ private:
       throw;
     } catch (const Error &) {
       throw;
-    } catch (const std::exception &error) { // of Darts-clone
+    } catch (const std::exception &error) { // thrown by Darts-clone
       fail(TSR_CORRUPT, what, ": ", error.what());
     }
     model.content.clear();

@@ -30,7 +30,7 @@ public:
     add(begin, end, true);
     done = end;
   }
-  /// As `match`, of the parts between the matches.
+  /// Adds the parts between the matches as `match` adds those that match.
   void invertedMatch(size_t begin, size_t end) {
     if (begin != done)
       add(done, begin, true);

@@ -23,7 +23,7 @@ public:
   /// The text that is sure to be before a stop. Parts are whole characters, and
   /// so is this.
   std::string push(std::string_view part);
-  /// What was held back, where the text ends.
+  /// Returns the text that was held back when the text ends.
   std::string finish();
   /// Begins another text.
   void reset();
@@ -33,7 +33,8 @@ public:
 private:
   struct Stop {
     std::string text;
-    /// By bytes that match, how many still match if the next one does not.
+    /// For each number of bytes that match, how many still match if the next
+    /// one does not.
     std::vector<std::size_t> fallback;
     std::size_t matched = 0;
 

@@ -15,15 +15,15 @@ public:
   TextStream(std::shared_ptr<const Tokenizer> tokenizer, tsr_special special)
       : tokenizer(std::move(tokenizer)), special(special) {}
 
-  /// Of the text from now on.
+  /// Sets the stops for the text from now on.
   void setStops(StopStrings given) { stops = std::move(given); }
-  /// Which stop has ended the text; -1: none.
+  /// Returns the number of the stop that has ended the text; -1: none.
   int64_t stop() const { return stops.found(); }
 
-  /// What this id adds, "" if it ends within a character or within what may be
-  /// a stop.
+  /// Returns the text that this id adds, "" if it ends within a character or
+  /// within what may be a stop.
   std::string push(int32_t id);
-  /// What is left. The next push begins anew.
+  /// Returns the text that is left. The next push begins anew.
   std::string finish();
 
 private:
@@ -38,7 +38,7 @@ private:
   tsr_special special;
   StopStrings stops;
   bool isFinished = false;
-  std::string bytes; ///< Of an incomplete character.
+  std::string bytes; ///< The begin of an incomplete character.
   /// The ids whose text is `given`, for what follows depends on it, and those
   /// after them.
   std::vector<int32_t> window;

@@ -36,7 +36,7 @@ public:
   bool has(int32_t id) const {
     return id >= 0 && id < end() && byId[id] != noEntry;
   }
-  /// Of an id that is there.
+  /// Returns the text of an id, which must be there.
   std::string_view text(int32_t id) const { return textOf(entries[byId[id]]); }
 
   template <class Visit> void forEach(const Visit &visit) const {

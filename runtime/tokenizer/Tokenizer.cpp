@@ -36,7 +36,7 @@ size_t Tokenizer::countBytes(const std::vector<int32_t> &ids,
 }
 
 namespace {
-/// What tokenizer_config.json says.
+/// The settings of tokenizer_config.json.
 struct FolderConfig {
   std::string endToken;
   AroundText around;

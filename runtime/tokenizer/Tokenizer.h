@@ -24,7 +24,7 @@ public:
   /// text needs what the tokenizer has not.
   virtual void encode(std::string_view text, tsr_special special,
                       std::vector<int32_t> &ids) = 0;
-  /// Of ids in [0, vocabularySize()).
+  /// Decodes ids, which must be in [0, vocabularySize()).
   virtual std::string decode(const std::vector<int32_t> &ids,
                              tsr_special special) const = 0;
   /// The largest id and one.
@@ -44,26 +44,27 @@ public:
   /// TSR_INVALID_ARGUMENT names an id outside of the vocabulary.
   void requireIds(const int32_t *ids, size_t count) const;
 
-  std::string endToken; ///< That ends a document; "": none is known.
+  std::string endToken; ///< The token that ends a document; "": none is known.
 };
 
-/// Of a Hugging Face folder, or of its tokenizer.json or tokenizer.model.
-/// TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT, TSR_UNSUPPORTED.
+/// Loads the tokenizer of a Hugging Face folder, or a tokenizer.json or
+/// tokenizer.model. TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT, TSR_UNSUPPORTED.
 std::unique_ptr<Tokenizer> loadTokenizer(const std::string &path);
 
 /// The 256 ids are the bytes of a text, as training reads text files.
 std::unique_ptr<Tokenizer> makeByteTokenizer();
 
-/// What tokenizer_config.json adds around a text, where no post-processor says.
+/// The tokens that tokenizer_config.json adds around a text, if no
+/// post-processor does.
 struct AroundText {
   bool begins = false, ends = false;
 };
-/// Of tokenizer.model.
+/// Reads the content of a tokenizer.model.
 std::unique_ptr<Tokenizer> readSentencePiece(const std::string &source,
                                              std::string_view content,
                                              AroundText around);
 
-/// Of tokenizer.json; `source` names it in errors.
+/// Reads the content of a tokenizer.json; `source` names it in errors.
 std::unique_ptr<Tokenizer> readTokenizer(const std::string &source,
                                          std::string_view content);
 

@@ -9,12 +9,12 @@
 
 namespace tessera {
 
-/// Of texts that are not empty, each with a value that is not negative.
+/// Maps texts that are not empty to values that are not negative.
 class Trie {
 public:
   using Entry = std::pair<std::string_view, int32_t>;
   Trie() : Trie(std::vector<Entry>()) {}
-  /// Of equal texts the last one counts.
+  /// Builds the trie; among equal texts, the last one counts.
   explicit Trie(std::vector<Entry> entries);
 
   /// Calls `visit(bytes, value)` for each text that `text` begins with, the
@@ -36,7 +36,7 @@ private:
   struct Node {
     uint32_t firstChild = 0;
     uint16_t children = 0;
-    unsigned char label = 0; ///< Of the edge to it.
+    unsigned char label = 0; ///< The label of the edge to it.
     int32_t value = -1;
   };
 
@@ -45,7 +45,7 @@ private:
     uint32_t first = nodes[node].firstChild, count = nodes[node].children;
     if (count == 256)
       return first + label;
-    while (count > 0) { // of ascending labels
+    while (count > 0) { // bisects ascending labels
       uint32_t half = count / 2;
       if (nodes[first + half].label < label) {
         first += half + 1;

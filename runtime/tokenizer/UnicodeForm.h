@@ -1,6 +1,6 @@
 //===- UnicodeForm.h - normalization forms of Unicode 9 ---------*- C++ -*-===//
-// That is the version which the `tokenizers` package has: younger characters
-// stay as they are.
+// The `tokenizers` package has that version: younger characters stay as they
+// are.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_TOKENIZER_UNICODEFORM_H
 #define TESSERA_RUNTIME_TOKENIZER_UNICODEFORM_H

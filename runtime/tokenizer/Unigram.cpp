@@ -39,10 +39,10 @@ private:
 
   int32_t unknown = TokenTable::none;
   bool fallsBackToBytes;
-  std::vector<double> scores; ///< By id.
+  std::vector<double> scores; ///< Indexed by id.
   double smallest = 0;
   Trie trie;
-  std::vector<Path> paths; ///< By their ends; kept from word to word.
+  std::vector<Path> paths; ///< Indexed by their ends; kept from word to word.
   std::vector<std::pair<size_t, size_t>> pieces; ///< Begins and ends.
 };
 

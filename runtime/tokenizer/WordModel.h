@@ -13,9 +13,9 @@ namespace tessera {
 
 using Ids = std::vector<int32_t>;
 
-/// What words are when the model gets them.
+/// The form in which the model gets words.
 enum class WordForm {
-  Text, ///< Of characters, which may be those of ByteAlphabet.h.
+  Text, ///< Characters, which may be those of ByteAlphabet.h.
   Bytes ///< Each byte stands for its character of ByteAlphabet.h.
 };
 
@@ -44,7 +44,7 @@ protected:
   /// From the cache, or by `encodeNew`.
   void encodeWord(std::string_view word, Ids &ids);
   virtual void encodeNew(std::string_view word, Ids &ids) = 0;
-  /// Of a file's {"token": id, ..}.
+  /// Reads {"token": id, ..} of a file.
   void readVocabulary(const JsonView &view);
   /// Appends a token for each byte, "<0x0A>" and so on; false, and `ids` as
   /// they were, if one is missing.
