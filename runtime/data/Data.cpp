@@ -148,7 +148,7 @@ void Data::checkLength(size_t stream, const TokenStream &training,
 }
 
 //===----------------------------------------------------------------------===//
-// What was opened
+// Properties of the opened files
 //===----------------------------------------------------------------------===//
 
 int64_t Data::tokens() const {

@@ -13,16 +13,17 @@
 
 namespace tessera {
 
-/// What of data that is split is read.
+/// The part that is read of data that is split.
 enum class DataPart { Training, Validation };
 
 struct DataOptions {
   std::string format = "auto";
   int64_t sequence = 0, vocabulary = 0, seed = 0;
   int64_t target = 0; ///< Tokens of a target after each sequence; 0: none.
-  /// Of each file, a share of the sequences; empty: the files are one stream.
+  /// The share of the sequences that each file has; empty: the files are one
+  /// stream.
   std::vector<double> weights;
-  double validationFraction = 0; ///< Of each file, from its end.
+  double validationFraction = 0; ///< Share of each file, from its end.
   DataPart part = DataPart::Training;
 
   SequenceShape shape() const {
@@ -39,11 +40,11 @@ public:
   /// TSR_NOT_FOUND, TSR_CORRUPT, TSR_INVALID_ARGUMENT.
   Data(const std::vector<std::string> &paths, const DataOptions &options);
 
-  /// Of the part that is read, as in what follows.
+  /// Tokens of the part that is read, as are the numbers below.
   int64_t tokens() const;
   /// Bytes of a token in the file that has the widest.
   int64_t tokenBytes() const;
-  /// Of files that say where theirs begin; 0: none does.
+  /// Documents in the files that say where theirs begin; 0: none does.
   int64_t documents() const;
   struct Document {
     int64_t first, tokens; ///< in the parts of all files, joined
@@ -54,7 +55,7 @@ public:
   int64_t sequences() const;
   struct FileShare {
     int64_t first, tokens; ///< in the file
-    double share;          ///< of all sequences
+    double share;          ///< share of all sequences
   };
   /// TSR_INVALID_ARGUMENT: there are not so many files.
   FileShare fileShare(size_t file) const;
@@ -88,9 +89,9 @@ private:
 
   DataOptions options;
   std::vector<std::shared_ptr<const TokenFile>> files;
-  std::vector<FilePart> parts;      ///< Of each file, what is read.
-  std::vector<TokenStream> streams; ///< Of all parts, or of each.
-  std::vector<int64_t> shares;      ///< Of each stream.
+  std::vector<FilePart> parts;      ///< The part of each file that is read.
+  std::vector<TokenStream> streams; ///< One over all parts, or one for each.
+  std::vector<int64_t> shares;      ///< The share of each stream.
   std::unique_ptr<Mixture> mixture;
   mutable std::vector<int32_t> staged; ///< Kept, so that no step allocates.
 };

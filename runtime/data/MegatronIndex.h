@@ -42,7 +42,7 @@ private:
 
   void readHeader();
   void readType();
-  /// Where the lengths of sequences, their begins and documents are.
+  /// Return where the lengths of sequences, their begins and documents are.
   uint64_t lengthsAt() const;
   uint64_t beginsAt() const;
   uint64_t documentsAt() const;

@@ -56,8 +56,9 @@ std::vector<int64_t> Mixture::sharesOf(const std::vector<double> &weights) {
   return roundPortions(portions, longestPeriod);
 }
 
-/// Of the sources that another sequence leaves within their share of the first
-/// `count`, rounded up, the one with the largest share / (read + 1).
+/// Considers the sources that another sequence leaves within their share of the
+/// first `count`, rounded up, and returns the one with the largest share /
+/// (read + 1).
 static size_t nextSource(const std::vector<int64_t> &shares,
                          const std::vector<int32_t> &read, int64_t count,
                          int64_t period) {

@@ -30,7 +30,8 @@ public:
   struct Visit {
     int64_t source, number;
   };
-  /// What sequence `place` of all, counted from 0, is. Constant time.
+  /// Returns the source of sequence `place` of all, counted from 0. Constant
+  /// time.
   Visit at(int64_t place) const {
     auto period = static_cast<int64_t>(table.size());
     const Entry &entry = table[place % period];

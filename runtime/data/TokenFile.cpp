@@ -128,7 +128,7 @@ void TokenFile::checkAllTokens() const {
                     limitOf(vocabulary) >= uint64_t(1) << (8 * width());
   if (isAnyLegal)
     return;
-  constexpr int64_t tokens = 1 << 18; // of a block
+  constexpr int64_t tokens = 1 << 18; // tokens of a block
   int64_t blocks = (count() + tokens - 1) / tokens;
   std::atomic<int64_t> next = 0, bad = INT64_MAX;
   // Blocks are taken in order: all before a bad one are looked at.
@@ -144,7 +144,7 @@ void TokenFile::checkAllTokens() const {
     }
   };
   auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  ThreadTeam team; // of its own, which ends here
+  ThreadTeam team; // a team for this call alone
   team.run(
       static_cast<int>(std::max<int64_t>(1, std::min(cores, blocks / 16))),
       [](const void *context, int) {

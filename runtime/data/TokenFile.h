@@ -19,13 +19,13 @@ public:
             int64_t vocabulary);
 
   int64_t count() const { return format.count; }
-  /// Where the tokens are: the .bin file if the .idx file was named.
+  /// The path of the tokens: the .bin file if the .idx file was named.
   const std::string &path() const { return file.path(); }
-  /// Where documents begin, or null if the file does not say.
+  /// The index that says where documents begin, or null if the file has none.
   const MegatronIndex *index() const { return format.index.get(); }
   /// Bytes of a token.
   int64_t width() const { return format.width; }
-  /// Of the first and the last tokens, whatever their width in the file.
+  /// Hash of the first and the last tokens, whatever their width in the file.
   uint64_t sampleHash() const { return hashOfSample; }
   /// Hashes all tokens by hashOfBlocks, whatever their width in the file; those
   /// outside of the vocabulary are no error here. TSR_IO; TSR_ABORTED once

@@ -142,7 +142,7 @@ static TokenFormat megatronFormat(const InputFile &file,
   return format;
 }
 
-/// Of a file that is not asked to be text.
+/// Finds the format of a file that is not asked to be text.
 static TokenFormat formatOfTokens(const InputFile &file,
                                   const std::string &asked,
                                   int64_t vocabulary) {

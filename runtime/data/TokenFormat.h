@@ -23,10 +23,10 @@ struct TokenFormat {
   int64_t count = 0;
   bool isStated = false; ///< A header says so.
   bool isSigned = false;
-  std::shared_ptr<const MegatronIndex> index; ///< Of documents, or null.
+  std::shared_ptr<const MegatronIndex> index; ///< Index of documents, or null.
 };
 
-/// What is looked at to tell what a file is.
+/// The sample of a file by which its format is found.
 constexpr int64_t sampleBytes = 1 << 16;
 std::string sampleOf(const InputFile &file);
 
@@ -34,14 +34,15 @@ std::string sampleOf(const InputFile &file);
 /// the .idx file of Megatron data. TSR_NOT_FOUND: there is none.
 std::string findTokens(const std::string &path, const std::string &asked);
 
-/// How `file` holds ids below `vocabulary`. `asked` is a format as users name
-/// it. TSR_CORRUPT: a torn file; TSR_INVALID_ARGUMENT: an unknown format, or a
-/// file that is not of it.
+/// Finds how `file` holds ids below `vocabulary`. `asked` is a format as users
+/// name it. TSR_CORRUPT: a torn file; TSR_INVALID_ARGUMENT: an unknown format,
+/// or a file that is not of it.
 TokenFormat findFormat(const InputFile &file, const std::string &asked,
                        int64_t vocabulary);
 
-// What is made of each header; `head` is the beginning of a file. TSR_CORRUPT:
-// the file does not have the length that its header says.
+// Each pair recognizes a header, given the beginning of a file as `head`, and
+// reads it. TSR_CORRUPT: the file does not have the length that its header
+// says.
 bool isLlmc(std::string_view head);
 TokenFormat readLlmc(const InputFile &file);
 bool isNumpy(std::string_view head);

@@ -98,7 +98,7 @@ static std::string numpyText(const InputFile &file, int64_t &out_end) {
   return text;
 }
 
-/// What can be shown of a stranger's text.
+/// Makes a text from outside fit to be shown.
 static std::string shownText(std::string text) {
   constexpr size_t longest = 100;
   text.resize(

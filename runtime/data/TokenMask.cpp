@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-// Of parameters and dropout are streams from 0 on.
+// Parameters and dropout have the streams from 0 on.
 static constexpr int64_t maskStream = -1;
 static constexpr int32_t ignored = -100;
 static constexpr double predictedShare = 0.15, maskedShare = 0.8,

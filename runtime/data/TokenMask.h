@@ -19,9 +19,10 @@ public:
   TokenMask(const Model &model, int64_t seed, int64_t step,
             const int32_t *tokens);
 
-  /// What the model sees at position `index` of [batch, sequence].
+  /// Returns the token that the model sees at position `index` of [batch,
+  /// sequence].
   int32_t id(int64_t index, int32_t token) const;
-  /// What it is to predict there, or -100.
+  /// Returns the token that it is to predict there, or -100.
   int32_t label(int64_t index, int32_t token) const;
 
 private:

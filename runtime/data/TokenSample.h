@@ -13,10 +13,11 @@
 namespace tessera {
 
 bool isLikeText(std::string_view bytes);
-/// As uint16 every second value is 0, or not above what the high halves of ids
-/// below `vocabulary` are.
+/// Returns whether the bytes look like uint32: read as uint16, every second
+/// value is 0, or not above what the high halves of ids below `vocabulary` are.
 bool isLikeUint32(std::string_view bytes, int64_t vocabulary);
-/// As uint32 every second value is 0.
+/// Returns whether the bytes look like int64: read as uint32, every second
+/// value is 0.
 bool isLikeInt64(std::string_view bytes);
 
 /// Why `token`, of `width` bytes, may be outside of the vocabulary, and what to

@@ -16,17 +16,17 @@ struct FilePart {
   int64_t firstDocument, documents;
 };
 
-/// What a file is trained on and what is held out, from its end: the `fraction`
-/// of its tokens, rounded to the nearest begin of a document if the file says
-/// where documents begin.
+/// Splits a file into a part for training and, at its end, a part that is held
+/// out: the `fraction` of its tokens, rounded to the nearest begin of a
+/// document if the file says where documents begin.
 struct SplitFile {
   SplitFile(const TokenFile &file, double fraction);
 
   FilePart training, validation;
 };
 
-/// How tokens are cut: `columns` are read for each, and the next begins
-/// `stride` after.
+/// Sequences are cut so that each has `columns` tokens and begins `stride`
+/// tokens after the one before.
 struct SequenceShape {
   int64_t columns, stride;
 };
