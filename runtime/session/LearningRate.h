@@ -10,10 +10,10 @@ struct Schedule {
   double lr, minLr;
   int64_t warmupSteps, totalSteps;
   RateKind kind = RateKind::Cosine;
-  int64_t decaySteps = 0; ///< Of Wsd; 0: a tenth of all steps.
+  int64_t decaySteps = 0; ///< Steps at the end of Wsd; 0: a tenth of all steps.
 
-  /// Of step `step`, from 0, and of nothing else. Warm-up: lr (step + 1) /
-  /// warmupSteps, so its last step has lr. Then:
+  /// Returns the rate of step `step`, from 0; it depends on nothing else.
+  /// Warm-up: lr (step + 1) / warmupSteps, so its last step has lr. Then:
   ///  * Cosine (Loshchilov, Hutter 2017) and Linear: lr at step warmupSteps,
   ///    minLr at totalSteps and after;
   ///  * Constant: lr;

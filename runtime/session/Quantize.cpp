@@ -29,7 +29,7 @@ public:
     }
   }
 
-  /// Of the next element.
+  /// Returns the channel of the next element.
   int64_t next() {
     const int64_t found = channel;
     for (size_t dim = shape.size(); dim-- > 0;) {

@@ -96,7 +96,7 @@ void RankThreads::loop(std::shared_ptr<State> state, int64_t rank,
     } catch (...) {
       status = currentStatus();
     }
-    job = nullptr; // what it holds may be destroyed here
+    job = nullptr; // destroys here what it holds
     state->finish(rank, std::move(status));
   }
 }

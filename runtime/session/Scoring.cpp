@@ -35,7 +35,7 @@ Score scoreText(Session &session, const int32_t *tokens, size_t count,
   checkText(model, count, given);
   std::vector<int32_t> ids(model.batch * model.sequence, 0);
   std::vector<int32_t> labels(ids.size(), ignored);
-  // What follows the text does not reach it.
+  // Positions after the text do not reach it, because the model is causal.
   std::copy_n(tokens, count - 1, ids.begin());
   std::copy(tokens + given, tokens + count,
             labels.begin() + static_cast<std::ptrdiff_t>(given) - 1);

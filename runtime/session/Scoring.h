@@ -6,10 +6,11 @@
 
 namespace tessera {
 
-/// Of the tokens of a text behind those that were given.
+/// The score of the tokens of a text behind those that were given.
 struct Score {
   double logProbability = 0; ///< Their sum, in nats.
-  int64_t predicted = 0;     ///< Of these: the largest logit is theirs.
+  /// Tokens with the largest logit at their position.
+  int64_t predicted = 0;
 };
 
 /// Collective. An evaluation in which the labels of the text's other tokens,

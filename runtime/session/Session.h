@@ -17,17 +17,17 @@ namespace tessera {
 
 struct StepInputs;
 
-/// Where a run is: what its state and the next step follow from.
+/// The position of a run: its state and the next step follow from it.
 struct RunPosition {
   int64_t step = 0;
   int64_t seed = 0;
-  int64_t skippedSteps = 0; ///< Of those before, which left the state as it is.
+  int64_t skippedSteps = 0; ///< Steps before that left the state as it is.
   int64_t sequences = 0;    ///< read of the data, by skipped steps too
 };
 
 /// The weights beside which adapters are trained.
 struct AdapterBase {
-  std::string path; ///< of their file; "": not known
+  std::string path; ///< path of their file; "": not known
   /// Holds hashes of the tensors by their plain names; empty: not known.
   std::map<std::string, std::string> tensors;
 };
@@ -37,10 +37,10 @@ struct CarriedFile {
   std::string name, content;
 };
 
-/// What becomes of data that is not what a checkpoint names.
+/// States if data that is not what a checkpoint names is taken.
 enum class DataChange { Refused, Taken };
 
-/// Of an artifact that generates, or that encodes.
+/// The programs of an artifact that generates, or that encodes.
 enum class RowProgram { Decode, Mixed, Score, Encode };
 
 class Session {
@@ -80,8 +80,8 @@ public:
   /// To be called before `what` changes parameters. TSR_INVALID_ARGUMENT:
   /// requests wait or run, whose keys and values are of those that they are.
   void beginChange(const char *what);
-  /// How often what is written to tensors may have changed, by steps or else:
-  /// keys and values from before are of other parameters.
+  /// Returns how often the contents of tensors may have changed, by steps or
+  /// else: keys and values from before are of other parameters.
   int64_t changes() const { return changeCount; }
 
   /// TSR_NOT_FOUND names what there is no tensor of.
@@ -110,13 +110,14 @@ public:
   /// skipped.
   bool hadLabels() const { return labelsCounted; }
   int64_t expertRounds() const;
-  /// What runs rank 0, for people; steps may have shown more of the device.
+  /// Describes, for people, the device that runs rank 0; steps may have shown
+  /// more of it.
   const std::string &deviceText() const;
   /// The state is defined: parameters can be trained and saved.
   bool isReady() const { return ready; }
-  /// Of a file of saved weights; 0: one file has all.
+  /// Largest size of a file of saved weights; 0: one file has all.
   int64_t maxShardBytes() const { return shardBytes; }
-  /// What the last save or load of weights has to say, a line each.
+  /// Returns the notes of the last save or load of weights, a line each.
   const std::string &notes() const { return noteText; }
   void setNotes(const std::vector<std::string> &lines);
 
@@ -222,8 +223,9 @@ private:
   Schedule schedule;
   std::chrono::milliseconds timeout;
   RunPosition position;
-  int64_t rowSteps = 0;                   ///< That ran rows.
-  int64_t changeCount = 0;                ///< Of `changes`.
+  int64_t rowSteps = 0; ///< Steps that ran rows.
+  /// The number that `changes` returns.
+  int64_t changeCount = 0;
   std::function<int64_t()> countRequests; ///< Null: nobody runs any.
   int64_t shardBytes;                     ///< 0: no limit
   bool ready = false, labelsCounted = true;

@@ -108,7 +108,7 @@ static std::string processorOf(const Metadata &metadata) {
   return metadata.cpu + features;
 }
 
-/// What would train nonsense if it differed.
+/// Returns the properties that would train nonsense if they differed.
 static Agreement agreementOf(const Artifact &artifact,
                              const SessionOptions &options) {
   // The plan is compared without the target of its code, which has an entry of

@@ -22,10 +22,12 @@ struct SessionOptions {
   int saveTimeoutMs = 1800000;
   int64_t seed = 0;
   bool poison = false;
-  int64_t maxShardBytes = 0; ///< of a file of weights; 0: one file
+  int64_t maxShardBytes = 0; ///< largest size of a file of weights; 0: one file
   ProcessOptions processes;
-  bool allowsMixedCpus = false; ///< of processes, which then do not agree
-  Agreement agreement;          ///< of processes, beside what sessions compare
+  /// Processes may have different ones, and then do not agree on bits.
+  bool allowsMixedCpus = false;
+  /// Compared between processes, beside what sessions compare.
+  Agreement agreement;
 };
 
 struct SessionCore {

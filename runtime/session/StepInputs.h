@@ -8,16 +8,16 @@
 
 namespace tessera {
 
-/// What an input holds at [batch, sequence], C order.
+/// The inputs of a step at [batch, sequence], C order.
 struct StepInputs {
   Tokens ids, labels, tokenTypes, decoderIds; ///< empty: the model has none
   Tokens segments, decoderSegments; ///< empty: attention has no such mask
   bool hasLabels = true;            ///< some label counts
 };
 
-/// Of [batch, Model::columns()] tokens, which must outlive the result. A causal
-/// model predicts the next token, a masked one what is hidden in step `step`, a
-/// decoder the target.
+/// Makes inputs from [batch, Model::columns()] tokens, which must outlive the
+/// result. A causal model predicts the next token, a masked one what is hidden
+/// in step `step`, a decoder the target.
 StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
                     int64_t step);
 
@@ -28,7 +28,8 @@ StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
 StepInputs evaluationInputsOf(const Model &model, const int32_t *tokens,
                               int64_t sequences, int64_t first);
 
-/// Of inputs that the caller gives one by one; they must outlive the result.
+/// Makes inputs from those that the caller gives one by one; they must outlive
+/// the result.
 StepInputs inputsOf(const Model &model, const tsr_batch &batch);
 
 /// Returns whether a label of [batch, Model::labels()] counts. Stops at the

@@ -185,7 +185,7 @@ private:
   std::vector<PieceWriter> writers;
 };
 
-/// What `values` give a tensor. They are rounded to the type `via` first,
+/// The values that a tensor is given. They are rounded to the type `via` first,
 /// unless it is negative.
 struct Target {
   const TensorInfo *tensor;
@@ -220,7 +220,7 @@ private:
   const std::vector<Target> &targets;
   const Source &source;
   std::vector<double> values, rounded;
-  std::vector<double> stored; ///< of any type: none is wider
+  std::vector<double> stored; ///< holds values of any type: none is wider
 };
 } // namespace
 

@@ -15,9 +15,9 @@ namespace tessera {
 
 using Ranks = std::vector<std::unique_ptr<Rank>>;
 
-// Of the three that follow the process with rank 0 gets the result; with
-// several processes all make the same calls, and give nothing the others need
-// not.
+// The process with rank 0 gets the result of the next three functions. If there
+// are several processes, all make the same calls; the others need not give a
+// buffer.
 /// values[elements]: shards put together, partial sums added in rank order.
 void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values);
 /// The same, rounded to f32.
