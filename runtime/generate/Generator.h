@@ -24,7 +24,7 @@ struct Generated {
   Listener listener;
 };
 
-/// Of a request whose tokens are scored: all of them, or why there are none.
+/// The scores of a request: those of all tokens, or why there are none.
 struct Scored {
   int64_t request = 0;
   Ending ending = Ending::None;
@@ -32,7 +32,7 @@ struct Scored {
   ScoreListener listener;
 };
 
-/// What a caller asks for.
+/// The options of a request.
 struct RequestOptions {
   int64_t maxNewTokens = 0; ///< 0: up to the places of a slot.
   Sampling sampling;
@@ -88,8 +88,8 @@ public:
 
   /// Tokens of prompts that no step ran: their keys and values were there.
   int64_t reused() const;
-  /// Of the tokens so far, the most probability that top_p or min_p would have
-  /// kept beyond the artifact's candidates.
+  /// Returns the most probability, over the tokens so far, that top_p or min_p
+  /// would have kept beyond the artifact's candidates.
   double leftOut() const;
 
   const Generation &generation() const { return sizes; }
@@ -100,8 +100,8 @@ public:
   void runPlaced(const StepRows &rows, double *out, size_t count);
   /// The same of rows with labels: scores of each lane's rows in turn.
   std::vector<tsr_token_score> scorePlaced(const StepRows &rows);
-  /// How the token after a slot's row is chosen in such steps: of artifacts
-  /// whose steps leave candidates.
+  /// Sets how the token after a slot's row is chosen in such steps, for
+  /// artifacts whose steps leave candidates.
   void placeSampling(int64_t lane, int64_t slot, const Sampling &sampling,
                      const std::vector<int32_t> &text);
   /// The source of a text whose rows follow in its slot. TSR_UNSUPPORTED: the
@@ -141,18 +141,20 @@ private:
 
   std::unique_ptr<Session> owned; ///< Null: the session is somebody else's.
   Session &used;
-  int64_t knownChanges = -1; ///< Of the session: slots hold what is of these.
+  /// The session's changes at which slots were filled.
+  int64_t knownChanges = -1;
   Generation sizes;
   SlotGuard guard;
   Sampler sampler;
-  std::string program; ///< That ran last.
+  std::string program; ///< The program that ran last.
   SamplingInputs placedSampling;
 
-  mutable std::mutex mutex; ///< Of what follows.
+  mutable std::mutex mutex; ///< Guards the members below.
   Scheduler scheduler;
-  std::deque<Generated> results;    ///< That nobody has asked for yet.
-  std::vector<Generated> told;      ///< To listeners, after the step.
-  std::map<int64_t, Scored> scored; ///< By request; as `results`.
+  std::deque<Generated> results; ///< Results that nobody has asked for yet.
+  std::vector<Generated> told;   ///< To listeners, after the step.
+  /// The scores of each request; kept as `results`.
+  std::map<int64_t, Scored> scored;
   std::vector<Scored> toldScores;
   int64_t lastId = -1, reusedTokens = 0;
   double mostLeftOut = 0;

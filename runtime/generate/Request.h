@@ -9,13 +9,13 @@
 
 namespace tessera {
 
-/// How the next token is chosen. First the logits of tokens that the text has
-/// are divided by `repetitionPenalty` if they are above 0, else multiplied by
-/// it. `temperature` 0: the largest logit. The next three keep the most
-/// probable tokens, one after the other as in `transformers`: the first `topK`
-/// (0: all) and those that are as probable as the last of them; of these, whose
-/// probabilities then sum to 1, those before which less than `topP` is summed;
-/// and those with at least `minP` of the largest probability.
+/// Settings for the choice of the next token. First the logits of tokens that
+/// the text has are divided by `repetitionPenalty` if they are above 0, else
+/// multiplied by it. `temperature` 0: the largest logit. The next three keep
+/// the most probable tokens, one after the other as in `transformers`: the
+/// first `topK` (0: all) and those that are as probable as the last of them; of
+/// these, whose probabilities then sum to 1, those before which less than
+/// `topP` is summed; and those with at least `minP` of the largest probability.
 struct Sampling {
   double temperature = 0, topP = 1, minP = 0, repetitionPenalty = 1;
   int64_t topK = 0, seed = 0;
@@ -45,8 +45,8 @@ struct ScoreListener {
 struct Request {
   int64_t id = 0;
   std::vector<int32_t> tokens; ///< The prompt, then what was generated.
-  /// Of a model with an encoder, what the text is made from; `tokens` then
-  /// begin with what begins every text.
+  /// The source of the text, if the model has an encoder; `tokens` then begin
+  /// with the token that begins every text.
   std::vector<int32_t> source;
   bool isEncoded = false; ///< Its slot holds what is made of the source.
   int64_t most = 0;       ///< Tokens, with those of the prompt.
@@ -70,8 +70,8 @@ struct Request {
   }
   /// Positions that no step has run yet: 1 once a prompt to go on is done.
   int64_t left() const { return length() - done; }
-  /// Of these, the ones before the first whose outcome is wanted: the prompt's
-  /// but for its last.
+  /// Returns how many of these come before the first whose outcome is wanted:
+  /// the prompt's but for its last.
   int64_t leftOfPrompt() const {
     return (isScored() ? given : length()) - 1 - done;
   }

@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-/// What the largest is taken of. NaN is the largest of all, so that it is seen.
+/// Returns the index of the largest logit. NaN is the largest of all, so that
+/// it is seen.
 template <class Logit>
 static int32_t largestOf(const Logit *logits, int64_t count) {
   int64_t best = 0;
@@ -52,11 +53,12 @@ void Sampler::sortBest(const Logit *logits, std::size_t best) {
   std::sort(order.begin(), order.begin() + best, before);
 }
 
-/// What is drawn of tokens by descending probability.
+/// The tokens that are kept of those by descending probability, and the one
+/// drawn.
 struct Kept {
   int32_t token = 0;
-  double probability = 0; ///< Of all that were kept.
-  bool isWhole = false;   ///< Of those that follow, none is to be kept.
+  double probability = 0; ///< Sum over all that were kept.
+  bool isWhole = false;   ///< No token after these is to be kept.
 };
 
 /// Describes the tokens that top_k keeps.

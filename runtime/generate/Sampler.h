@@ -15,14 +15,14 @@ namespace tessera {
 
 struct Choice {
   int32_t token = -1; ///< -1: logits are not numbers.
-  /// Of the token, penalties applied, before anything is left out, at the
-  /// request's temperature (at 1 if that is 0).
+  /// The token's log probability, with penalties applied, before anything is
+  /// left out, at the request's temperature (at 1 if that is 0).
   double logProbability = 0;
   /// Most probable first, of equal ones the first of the vocabulary.
   std::vector<tsr_alternative> alternatives;
 };
 
-/// What is left of the logits of a row, penalties applied.
+/// The logits that are left of a row, penalties applied.
 struct BestLogits {
   /// The largest, each with its token, [count, 2], largest first; after the
   /// last one (-inf, size of the vocabulary).

@@ -102,7 +102,7 @@ bool Scheduler::willHoldMore(const Home &home, const Request &request) {
   return false;
 }
 
-/// Of the lanes with a free slot the one that holds most of the prompt, of
+/// Chooses the lane with a free slot that holds most of the prompt, and among
 /// equal ones that with most free slots: a step of a lane has the same size
 /// whether its slots are in use or not. A text that goes on stays in its slot;
 /// else what the slot holds is copied, so that others may still begin with it.
@@ -182,8 +182,8 @@ void Scheduler::ran(Request &request, int64_t position) {
   request.done = position + 1;
 }
 
-/// Of a request that runs on, the tokens after these are not held either: they
-/// do not follow on.
+/// Forgets the tokens that slots hold. The later tokens of a request that runs
+/// on are not held either, because they do not follow on.
 void Scheduler::forget() {
   for (Held &each : held)
     each = {};

@@ -14,8 +14,9 @@
 
 namespace tessera {
 
-/// What a request takes over when it gets a slot: the first positions of a slot
-/// of its lane, perhaps its own, whose tokens are those of its prompt.
+/// The part of a slot that a request takes over when it gets one: the first
+/// positions of a slot of its lane, perhaps its own, whose tokens are those of
+/// its prompt.
 struct Fork {
   int64_t request, lane, from, to, count;
 };
@@ -46,7 +47,8 @@ public:
   std::vector<SourceOfStep> takeSources();
   /// A step has run the request's rows up to a position.
   void ran(Request &request, int64_t position);
-  /// What slots hold now is for nobody but who runs in them.
+  /// Slots keep their contents for the requests that run in them, not for
+  /// others.
   void forget();
   /// The request of a slot; null: none.
   Request *at(int64_t lane, int64_t slot) {
@@ -84,7 +86,7 @@ private:
   Generation sizes;
   std::deque<std::unique_ptr<Request>> queue;
   std::vector<std::unique_ptr<Request>> slots; ///< Lane by lane; null: free.
-  std::vector<Held> held;                      ///< Of `slots`.
+  std::vector<Held> held;                      ///< One for each slot.
   int64_t uses = 0;
   bool hasScored = false; ///< The last step did.
 };

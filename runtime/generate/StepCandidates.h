@@ -1,6 +1,6 @@
 //===- StepCandidates.h - what steps leave of logits ------------*- C++ -*-===//
-// Of artifacts whose steps return the best logits alone: what these steps read
-// to make them, and how they are read back.
+// Some artifacts have steps that return the best logits alone. These classes
+// hold what such steps read to make them, and read them back.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_GENERATE_STEPCANDIDATES_H
 #define TESSERA_RUNTIME_GENERATE_STEPCANDIDATES_H
@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-/// How the token after each slot's row is chosen; by default from logits as
-/// they are, and nothing is drawn.
+/// Settings for the choice of the token after each slot's row. Unless they are
+/// set, logits stay as they are, and nothing is drawn.
 class SamplingInputs {
 public:
   explicit SamplingInputs(const Generation &sizes);
@@ -24,14 +24,14 @@ public:
 
 private:
   int64_t slots, places;
-  std::vector<double> penalties, sharpness; ///< By lane and slot.
+  std::vector<double> penalties, sharpness; ///< Indexed by lane and slot.
   std::vector<int32_t> draws; ///< Seed low, seed high, position of each.
-  /// Of each, -1 after its text; empty where no text is penalized: the step
-  /// then reads none.
+  /// The tokens of each slot's text, then -1; empty where no text is penalized:
+  /// the step then reads none.
   std::vector<int32_t> tokens;
 };
 
-/// What a step made.
+/// The candidates that a step made.
 class StepCandidates {
 public:
   StepCandidates(const Session &session, const std::string &program);

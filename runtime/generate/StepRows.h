@@ -17,13 +17,13 @@ namespace tessera {
 struct RowOfStep {
   int64_t request, slot, position;
   int32_t token;
-  int32_t label = -1; ///< What is scored after it; -1: nothing.
+  int32_t label = -1; ///< The token that is scored after it; -1: none.
 
   bool isNobodys() const { return request < 0 && slot < 0; }
 };
 
-/// What each lane runs, in order, and by slot the row whose logits are wanted,
-/// -1: none. A step that scores has labels and no logits.
+/// The rows that each lane runs, in order, and for each slot the row whose
+/// logits are wanted, -1: none. A step that scores has labels and no logits.
 struct StepRows {
   explicit StepRows(const Generation &sizes)
       : rows(sizes.lanes),
@@ -33,13 +33,13 @@ struct StepRows {
   std::vector<std::vector<int32_t>> last;
   bool scores = false;
 
-  /// Of the lane with most.
+  /// Returns the rows of the lane with most.
   int64_t mostRows() const;
   /// A prompt that ends in other steps wants none.
   bool wantsLogits() const;
 };
 
-/// What is encoded at once: a source for a slot of a lane.
+/// A source for a slot of a lane, which is encoded at once.
 struct SourceOfStep {
   int64_t request, lane, slot;
   std::vector<int32_t> tokens;
