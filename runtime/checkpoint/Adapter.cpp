@@ -17,8 +17,9 @@ namespace tessera {
 // adapter_config.json
 //===----------------------------------------------------------------------===//
 
-/// What adds more to a model than products of A and B, or scales them in other
-/// ways; absent, or empty in one way or another, where it is not used.
+/// Keys of methods that add more to a model than products of A and B, or scale
+/// them in other ways; absent, or empty in one way or another, where they are
+/// not used.
 static constexpr const char *otherKinds[] = {"use_rslora",
                                              "use_dora",
                                              "use_qalora",
@@ -125,7 +126,7 @@ struct AdapterMatch {
   const FileTensor *tensor;
 };
 
-/// Which tensors of an adapter are which parameters: all of both.
+/// Matches all tensors of an adapter with all its parameters.
 class AdapterMatching {
 public:
   AdapterMatching(const Metadata &metadata, const std::string &directory)

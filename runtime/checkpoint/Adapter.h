@@ -22,11 +22,11 @@ constexpr const char *adapterPrefix = "base_model.model.";
 bool isOfAdapter(const std::string &name);
 bool hasAdapters(const Metadata &metadata);
 
-/// What an adapter_config.json says of what the adapter computes.
+/// The part of an adapter_config.json that says what the adapter computes.
 struct AdapterConfig {
   int64_t rank;
   double alpha;
-  bool transposed; ///< Of the model's matrices: files hold them as [in, out].
+  bool transposed; ///< True if files hold the model's matrices as [in, out].
 
   double scale() const { return alpha / static_cast<double>(rank); }
 };

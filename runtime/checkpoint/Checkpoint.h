@@ -72,7 +72,7 @@ struct DataPosition {
   std::vector<int64_t> ofFiles;
 };
 
-/// What a checkpoint says beside its tensors.
+/// The description of a checkpoint beside its tensors.
 struct Manifest {
   struct File {
     std::string name;
@@ -89,7 +89,8 @@ struct Manifest {
   /// Hold the keys of the artifact's metadata, as JSON; older checkpoints have
   /// none.
   std::map<std::string, std::string> modelKeys, trainingKeys;
-  AdapterBase base;                           ///< that adapters adapt
+  /// The weights that adapters adapt.
+  AdapterBase base;
   std::map<std::string, std::string> records; ///< from the session's caller
 };
 
@@ -97,7 +98,8 @@ struct Manifest {
 struct ConfigText {
   std::string name, text;
 };
-/// What to write beside the weights; empty where the artifact holds none.
+/// Returns the texts to write beside the weights; none if the artifact holds
+/// none.
 std::vector<ConfigText> configTexts(const Metadata &metadata);
 
 /// The files of a model's folder that say how to use it, but for its weights:
@@ -121,7 +123,7 @@ std::string checkpointName(const TensorInfo &tensor);
 /// its slices along dimension 0, under their numbers (experts of a mixture).
 struct FileParts {
   std::vector<std::string> names;
-  std::vector<int64_t> shape; ///< of each
+  std::vector<int64_t> shape; ///< shape of each slice
 };
 FileParts filePartsOf(const TensorInfo &tensor, const std::string &name);
 /// Elements [first, first + count) of tensors of one shape that lie after each

@@ -28,8 +28,8 @@ public:
   const std::string path;
 };
 
-/// What is stored together: the parameters of the model, those of its adapters,
-/// or the rest of the state.
+/// Tensors that are stored together: the parameters of the model, those of its
+/// adapters, or the rest of the state.
 enum class Part { Model, Adapter, Optimizer };
 
 Part partOf(const TensorInfo &tensor) {
@@ -46,7 +46,7 @@ std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata, Part part) {
   return tensors;
 }
 
-/// As they are stored, one for each tensor of the files.
+/// Returns the tensors as they are stored: one for each tensor of the files.
 std::vector<NewTensor> entriesOf(const Metadata &metadata, Part part) {
   std::vector<NewTensor> entries;
   for (const TensorInfo *tensor : tensorsOf(metadata, part)) {
@@ -162,7 +162,7 @@ std::vector<Manifest::File> writeModel(const Session &session, Gathering &state,
     files.push_back(writeTensors(
         {adapterFile, entriesOf(session.metadata(), Part::Adapter)}, state,
         directory));
-  // Of the manifest is what resuming reads.
+  // The manifest lists only the files that resuming reads.
   for (const ConfigText &file : configTexts(session.metadata())) {
     Manifest::File written = writeText(directory, file.name, file.text);
     if (file.name == adapterConfigFile)
@@ -171,8 +171,8 @@ std::vector<Manifest::File> writeModel(const Session &session, Gathering &state,
   return files;
 }
 
-/// What runs left that were killed while they saved. The directory is ours, so
-/// nobody writes them any more.
+/// Removes the scratch files of runs that were killed while they saved. The
+/// directory is ours, so nobody writes them any more.
 void removeLeftovers(const std::string &directory) {
   for (const std::string &name : listDirectory(directory))
     if (isScratch(name))
@@ -263,7 +263,7 @@ void replaceCheckpoint(Session &session, Gathering &state,
   const std::string target = concat(owned.path(), "/", name);
   const std::string made = scratchPath(owned.path(), name);
   checkReplaceable(target);
-  removeDirectory(made); // of a run that was killed
+  removeDirectory(made); // a killed run may have left one
   Scratch scratch(made);
   writeFiles(session, state, scratch.path);
   owned.check();

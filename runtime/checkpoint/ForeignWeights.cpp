@@ -43,7 +43,7 @@ constexpr Format page = {"a page of HTML and no weights",
                          "for a token first"};
 
 struct KnownName {
-  const char *begin, *end; ///< of the name of a file
+  const char *begin, *end; ///< The begin and end of a file's name.
   const Format &format;
 };
 

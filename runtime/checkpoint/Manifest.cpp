@@ -7,12 +7,13 @@ namespace tessera {
 
 using nlohmann::json;
 
-/// What is no UTF-8 in the name of a file is replaced.
+/// Writes JSON; bytes of file names that are no UTF-8 are replaced.
 static std::string textOf(const json &value, int indent) {
   return value.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 
-/// Of the manifest without its "hash"; keys are sorted, so the text is unique.
+/// Hashes the manifest without its "hash"; keys are sorted, so the text is
+/// unique.
 static std::string manifestHash(const json &rest) {
   std::string text = textOf(rest, -1);
   return hashText(hashBytes(text.data(), text.size()));

@@ -23,7 +23,8 @@ int typeOf(const std::string &path, const std::string &name,
        "one of them");
 }
 
-/// Which tensors of the adapter belong to which weight of the model.
+/// Adds the tensors of an adapter to the weights of the model that they belong
+/// to.
 class Merging {
 public:
   Merging(const std::string &model, const std::string &adapter)
@@ -45,7 +46,7 @@ private:
 
   TensorFiles weights;
   AdapterFiles files;
-  std::map<std::string, AdapterPair> pairs; ///< by the weight's name
+  std::map<std::string, AdapterPair> pairs; ///< one for each name of a weight
 };
 
 /// Model and adapter must be of one model, if checkpoints say of which they

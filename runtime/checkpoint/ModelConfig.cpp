@@ -8,8 +8,9 @@
 
 namespace tessera {
 
-/// As `transformers` spells the type of the saved parameters. Of several, as
-/// frozen ones are rounded that the others are not, the widest: it holds all.
+/// Returns the type of the saved parameters as `transformers` spells it. If
+/// there are several, because frozen parameters are rounded, it is the widest,
+/// which holds all.
 static std::string torchType(const Metadata &metadata) {
   int64_t bytes = 0;
   for (const TensorInfo &tensor : metadata.tensors)

@@ -18,7 +18,7 @@ struct FileTensor {
   std::string dtype; ///< "F32", "BF16", ...
   std::vector<int64_t> shape;
   const InputFile *file;
-  uint64_t offset; ///< of its first byte in the file
+  uint64_t offset; ///< place of its first byte in the file
   uint64_t bytes;
 
   int64_t elements() const;

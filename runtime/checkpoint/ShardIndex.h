@@ -17,12 +17,12 @@ namespace tessera {
 constexpr const char *modelFile = "model.safetensors";
 constexpr const char *modelIndexFile = "model.safetensors.index.json";
 
-/// By tensor the name of its shard, a path in the directory of the index.
+/// Reads the shard of each tensor: a path in the directory of the index.
 /// TSR_CORRUPT.
 std::map<std::string, std::string> readShardIndex(const InputFile &file);
 
-/// What is written to one file of several; `Shard` is a rank's part of a
-/// tensor.
+/// The tensors that are written to one file of several; `Shard` is a rank's
+/// part of a tensor.
 struct FileShard {
   std::string name;
   std::vector<NewTensor> tensors;

@@ -50,7 +50,7 @@ void TensorFiles::addShard(const std::string &path) {
 static void checkShardsAreThere(const std::string &index,
                                 const std::string &directory,
                                 const std::map<std::string, std::string> &map) {
-  std::map<std::string, std::string> tensorOf; // by shard
+  std::map<std::string, std::string> tensorOf; // one tensor for each shard
   for (const auto &[tensor, shard] : map)
     tensorOf.emplace(shard, tensor);
   std::vector<std::string> missing;

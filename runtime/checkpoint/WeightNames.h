@@ -23,7 +23,7 @@ std::string namePattern(const std::string &name);
 /// a moment of one.
 std::string nameBefore(const std::string &name);
 
-// What follows takes plain names.
+// The functions below take plain names.
 
 /// Returns whether it is no weight: a mask or a table that a file need not
 /// hold.

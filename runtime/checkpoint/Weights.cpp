@@ -47,7 +47,8 @@ std::string listOfNames(const std::vector<std::string> &names) {
   return text;
 }
 
-/// Which tensors of the files are which parameters, and what of both is left.
+/// Matches the tensors of files with parameters, and finds what is left of
+/// both.
 class WeightMatching {
 public:
   WeightMatching(const Metadata &metadata, const TensorFiles &files)
@@ -98,7 +99,8 @@ const NamedTensor *WeightMatching::find(const std::string &plain) const {
   return &all[0];
 }
 
-/// Where the model ties two tensors, a file may hold either.
+/// Finds the tensor of a parameter. If the model ties two, a file may hold
+/// either.
 const NamedTensor *WeightMatching::source(const std::string &plain) const {
   if (const NamedTensor *found = find(plain))
     return found;
@@ -183,8 +185,8 @@ int64_t firstDifference(const FileTensor &left, const FileTensor &right) {
   return -1;
 }
 
-/// Of two tensors that the model ties one is read. The other one must say the
-/// same, or the file is of a model that does not tie them.
+/// Checks that two tied tensors, of which one is read, say the same. If not,
+/// the file is of a model that does not tie them.
 void WeightMatching::checkTied(const NamedTensor &left,
                                const NamedTensor &right) const {
   check(left, right.tensor->shape);
