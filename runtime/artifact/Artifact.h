@@ -21,7 +21,7 @@ struct Artifact {
   std::string text; ///< the metadata as it lies in the file
   std::shared_ptr<const Metadata> metadata;
   std::shared_ptr<const Code> code;
-  uint64_t hash = 0; ///< of metadata and code
+  uint64_t hash = 0; ///< over metadata and code
   /// Whose signature it has. It was checked, unless hasSignatures() is false.
   std::optional<PublicKey> signer;
 };

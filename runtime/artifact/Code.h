@@ -28,7 +28,7 @@ public:
   /// however many threads it is called. TSR_CORRUPT, TSR_IO.
   void load() const;
 
-  // Of loaded code.
+  // The code must be loaded before these are called.
   /// Null: it is for inference.
   tsr_abi_program step() const { return program; }
   // Null: the artifact has none.

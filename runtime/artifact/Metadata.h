@@ -89,7 +89,7 @@ struct TensorInfo {
   std::vector<Split> sharding;
   std::vector<int64_t> partial; ///< axis numbers
   std::optional<Initial> init;
-  /// Of a scale: the dimensions of its parameter that it has, in order.
+  /// The dimensions of its parameter that a scale has, in order.
   std::vector<int64_t> channels;
 
   int64_t elements() const;
@@ -111,47 +111,47 @@ struct OpInfo {
   int64_t task = -1;  ///< -1: in none
 };
 
-/// Of a pipeline stage: runs for one micro-batch after the other.
+/// A task of a pipeline stage: runs for one micro-batch after the other.
 struct TaskInfo {
   std::string name;
   int64_t firstMicroBatch = 0, microBatches = 0;
 };
 
-/// Of an encoder-decoder model: its target sequence, the token that its first
-/// label is predicted from, and the one that pads targets.
+/// An encoder-decoder model's target sequence, the token that its first label
+/// is predicted from, and the one that pads targets.
 struct Decoder {
   int64_t target, start, padding;
 };
 
-/// Of an artifact that generates: what its programs run at a time.
+/// Sizes that the programs of an artifact that generates run at a time.
 struct Generation {
   int64_t lanes = 1;      ///< Independent groups of slots.
   int64_t slots = 1;      ///< Requests of a lane.
   int64_t places = 1;     ///< Tokens of a request.
   int64_t chunk = 1;      ///< Rows of prompts in a step of a lane.
   int64_t source = 0;     ///< Tokens of a source; 0: the model has no encoder.
-  int64_t candidates = 0; ///< That steps leave of logits; 0: all logits.
+  int64_t candidates = 0; ///< Logits that steps leave; 0: all of them.
 
-  /// Of a step of `mixed`, and of `score`.
+  /// Returns the rows of a step of `mixed`, and of `score`.
   int64_t mixedRows() const { return slots + chunk; }
 };
 
 struct Model {
   int64_t vocabulary, sequence, batch, microBatches;
-  /// Of a masked language model, whose labels may be ignored: what stands for
-  /// tokens to predict.
+  /// The token that stands for tokens to predict, in a masked language model,
+  /// whose labels may be ignored.
   std::optional<int64_t> maskToken;
   std::vector<int64_t> special; ///< Sorted: tokens that it never predicts.
   int64_t tokenTypes = 0;       ///< Legal ones are below; 0: it has none.
   std::optional<Decoder> decoder;
-  /// Of a causal model: labels may be ignored.
+  /// True if labels of a causal model may be ignored.
   bool causalIgnores = false;
-  /// Of attention that stays within documents: the token that ends one. Of
-  /// attention that sees no padding: the token that it is.
+  /// `separator` is the token that ends a document, if attention stays within
+  /// documents; `padding` the token that attention does not see.
   std::optional<int64_t> separator, padding;
   std::optional<Generation> generation;
-  /// Of an artifact that encodes texts: positions of a sequence whose logits
-  /// can be asked for; 0 of an encoder without a head.
+  /// Positions of a sequence whose logits can be asked for, in an artifact that
+  /// encodes texts; 0 for an encoder without a head.
   std::optional<int64_t> predictions;
   /// Lists keys of the config that the importer does not know: the model may be
   /// another one.
@@ -164,7 +164,7 @@ struct Model {
   bool hasSegments() const { return separator || padding; }
 };
 
-/// What the learning rate does after its warm-up.
+/// The course of the learning rate after its warm-up.
 enum class RateKind { Cosine, Linear, Constant, Wsd, InverseSqrt };
 std::optional<RateKind> rateKindFromName(const std::string &name);
 /// "cosine, linear, ...".
@@ -175,7 +175,7 @@ struct Optimizer {
   double beta1, beta2, lr, minLr;
   int64_t warmupSteps, totalSteps;
   RateKind schedule = RateKind::Cosine;
-  int64_t decaySteps = 0; ///< Of Wsd; 0: a tenth of all steps.
+  int64_t decaySteps = 0; ///< Steps at the end of Wsd; 0: a tenth of all steps.
 };
 
 /// The files of a `transformers` model that an artifact may hold the text of.
@@ -184,21 +184,24 @@ constexpr const char *configFileNames[] = {
 
 struct Metadata {
   std::string device;
-  std::string cpu; ///< what host code was compiled for; "": an old artifact
+  /// The processor that host code was compiled for; "": an old artifact.
+  std::string cpu;
   std::vector<std::string> features;
   Mesh mesh;
   Model model;
   Optimizer optimizer;
-  int64_t arenaBytes;               ///< of the rank that needs most
-  std::vector<int64_t> stageArenas; ///< of each stage's ranks
-  /// What the arena holds at its fullest, largest first; may be empty.
+  int64_t arenaBytes;               ///< largest over the ranks
+  std::vector<int64_t> stageArenas; ///< one for each stage's ranks
+  /// The largest contents of the arena at its fullest, largest first; may be
+  /// empty.
   std::vector<std::pair<std::string, int64_t>> arenaKinds;
   std::vector<TensorInfo> tensors;
   /// Stage by stage; the evaluation's after the step's.
   std::vector<OpInfo> ops;
   size_t stepOps = 0;
-  std::vector<TaskInfo> tasks; ///< of all stages
-  /// By name the texts of those that the model was imported from: JSON objects.
+  std::vector<TaskInfo> tasks; ///< over all stages
+  /// The texts of the files that the model was imported from, by name: JSON
+  /// objects.
   std::map<std::string, std::string> configFiles;
   /// Hold the JSON of the settings that the model was imported with, by key:
   /// `modelKeys` change the function that it computes, `trainingKeys` its
@@ -222,7 +225,7 @@ struct Metadata {
   /// For which micro-batch a rank calls an op when it has called it `earlier`
   /// times in the step; nullopt: for none, or it is not known.
   std::optional<int64_t> microBatchOf(int64_t op, int64_t earlier) const;
-  /// That a rank makes in a step.
+  /// Returns the number of calls that a rank makes in a step.
   int64_t callsOf(int64_t stage) const;
   /// "gemm 'h.3.mlp.fc' of layer 3 (op 12, task F0)", with the micro-batch if
   /// the op runs for one alone; -1 is what no program asks for.

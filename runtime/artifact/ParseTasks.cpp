@@ -12,7 +12,7 @@ namespace {
 struct StageTasks {
   int64_t firstOp, ops;
   size_t firstTask;
-  std::vector<bool> isLast; ///< by task
+  std::vector<bool> isLast; ///< indexed by task
 };
 
 /// Tasks have ranges of calls one after the other.
