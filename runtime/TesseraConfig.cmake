@@ -1,3 +1,3 @@
 include(CMakeFindDependencyMacro)
-find_dependency(Threads) # of Tessera::http
+find_dependency(Threads) # needed by Tessera::http
 include(${CMAKE_CURRENT_LIST_DIR}/TesseraTargets.cmake)

@@ -10,8 +10,9 @@
 
 using namespace tessera;
 
-/// Where the user's home cannot be written to, the processes still meet. They
-/// may do so several times; the user is told once.
+/// Takes the user's secret. If the user's home cannot be written to, the
+/// processes still meet without one. They may do so several times; the user is
+/// told once.
 static void takeUserSecret(ProcessOptions &options) {
   static std::atomic<bool> isTold{false};
   options.secret = userSecret();

@@ -48,8 +48,8 @@ private:
 /// A scalar of the list that a call adds to an argument or to an address.
 struct ScalarUse {
   int64_t scalar;
-  int64_t
-      argument; ///< the argument that it is added to; -1: a buffer's address
+  /// The argument that it is added to; -1: a buffer's address.
+  int64_t argument;
 };
 /// The uses by the call at `position`.
 std::vector<ScalarUse> scalarsOf(const tsr_abi_calls &calls, int64_t position);

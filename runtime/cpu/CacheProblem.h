@@ -46,8 +46,8 @@ struct CacheProblem {
   int64_t lanes, rows, slots, places, heads, kvHeads, headDim, row, window;
   double scale;
   int64_t dtype;
-  int64_t deal = 1,
-          ordinal = 0; ///< The rank is number `ordinal` of `deal` ranks.
+  /// The rank is number `ordinal` of `deal` ranks.
+  int64_t deal = 1, ordinal = 0;
   bool weighted = false;
   /// A bias by distance, [BUCKETS, heads]; null: none. Of each distance up to
   /// `maxDistance` its bucket, which is that of all farther ones, too.

@@ -166,8 +166,8 @@ private:
 
   const CacheProblem &p;
   std::vector<CacheGroup> groups;
-  std::vector<int64_t>
-      begins; ///< The begins of groups, and the end of the last.
+  /// The begins of groups, and the end of the last.
+  std::vector<int64_t> begins;
 };
 
 } // namespace

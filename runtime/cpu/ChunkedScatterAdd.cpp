@@ -18,8 +18,8 @@ namespace {
 
 /// Rows of the source by the row of the table that they are added to.
 struct Additions {
-  std::vector<std::pair<int64_t, int64_t>>
-      rows; ///< Pairs of a row of the table and a row of the source.
+  /// Pairs of a row of the table and a row of the source.
+  std::vector<std::pair<int64_t, int64_t>> rows;
 
   explicit Additions(const ScatterProblem &s) {
     for (int64_t r = 0; r < s.rows; ++r)

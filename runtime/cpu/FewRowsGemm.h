@@ -483,8 +483,8 @@ private:
   const InA *a;
   const InB *b;
   Out *c;
-  float *sums =
-      nullptr; ///< The sums from column `first` on, in rows `pitch` apart.
+  /// The sums from column `first` on, in rows `pitch` apart.
+  float *sums = nullptr;
   int64_t pitch = 0, first = 0;
 };
 

@@ -24,7 +24,7 @@ Encoder::Encoder(const Artifact &artifact, const SessionOptions &options)
 // A run
 //===----------------------------------------------------------------------===//
 
-/// What the program reads. Texts that are not there have one token.
+/// The inputs of the program. Texts that are not there have one token.
 struct Encoder::Inputs {
   Inputs(const Model &model, const std::vector<EncoderText> &texts)
       : ids(model.batch * model.sequence,

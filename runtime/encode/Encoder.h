@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// What a run takes in; the arrays are the caller's.
+/// A text for a run; the arrays are the caller's.
 struct EncoderText {
   const int32_t *ids = nullptr, *tokenTypes = nullptr; ///< Types: null, all 0.
   int64_t count = 0;
@@ -32,7 +32,8 @@ public:
   /// are not finite.
   void run(const std::vector<EncoderText> &texts);
 
-  // Of the last run. TSR_INVALID_ARGUMENT: it had no such text or position.
+  // These results are those of the last run. TSR_INVALID_ARGUMENT: it had no
+  // such text or position.
   /// [hidden size] of a position.
   const double *hidden(int64_t text, int64_t position) const;
   /// Pools all positions of a text to one vector. TSR_INVALID_ARGUMENT: the
@@ -55,7 +56,7 @@ private:
   Session used;
   const TensorInfo &hiddenTensor;
   const TensorInfo *logitTensor; ///< Null without a head.
-  std::vector<Size> sizes;       ///< Of the texts of the last run.
+  std::vector<Size> sizes;       ///< The sizes of the texts in the last run.
   std::vector<double> hiddens, logits;
 };
 

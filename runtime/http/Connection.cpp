@@ -38,7 +38,7 @@ void Connection::close() {
   phase = Phase::Closed;
   const auto self = shared_from_this();
   error_code ignored;
-  if (isSending) // what the system holds of the answer is dropped, too
+  if (isSending) // drops what the system holds of the answer, too
     socket.set_option(asio::socket_base::linger(true, 0), ignored);
   socket.close(ignored);
   deadline.cancel();

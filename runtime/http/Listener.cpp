@@ -98,7 +98,8 @@ std::size_t http::allowConnections(std::size_t wanted) {
   }
   if (limit.rlim_cur >= needed)
     return wanted;
-  const rlim_t half = limit.rlim_cur / 2; // where there are few descriptors
+  // The limit where there are few descriptors.
+  const rlim_t half = limit.rlim_cur / 2;
   return limit.rlim_cur > 2 * kOtherDescriptors
              ? limit.rlim_cur - kOtherDescriptors
              : std::max<rlim_t>(half, 1);

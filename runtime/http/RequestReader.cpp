@@ -212,7 +212,8 @@ std::size_t RequestReader::takeBody(std::string_view bytes) {
   else if (error && error != beast::error::need_more)
     refuse(400, "the body is wrong: " + error.message());
   const bool isDone = !refused && parser->of.is_done();
-  const std::size_t left = isDone ? rest.size() : 0; // of the next request
+  // Bytes of the next request.
+  const std::size_t left = isDone ? rest.size() : 0;
   bodyWire += bytes.size() - left;
   if (isDone)
     return finishBody(), bytes.size() - left;

@@ -27,7 +27,7 @@ static bool isHostName(std::string_view name) {
 static bool removePort(std::string_view &host) {
   const std::size_t colon = host.rfind(':');
   if (colon == host.npos || host.find(']', colon) != host.npos)
-    return true; // of an address of IPv6
+    return true; // the colon is in an address of IPv6
   const std::string_view port = host.substr(colon + 1);
   host = host.substr(0, colon);
   return !port.empty() && port.size() <= 5 &&
