@@ -176,7 +176,7 @@ void CudaRank::findKernels(const tsr_abi_device_kernel &kernel) {
     image->findBatched(kernel);
 }
 
-/// What is missing or not supported is found here, before any work.
+/// Finds what a call lacks or what is not supported, before any work.
 void CudaRank::prepareFor(const Call &call) {
   if (call.entry == TSR_ENTRY_LAUNCH)
     findKernels(kernelOf(call.buffers));

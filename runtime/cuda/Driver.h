@@ -12,7 +12,7 @@
 
 namespace tessera::cuda {
 
-/// What generated kernels need of the driver's own interface.
+/// The part of the driver's own interface that generated kernels need.
 struct Driver {
   decltype(&cuModuleLoadDataEx) moduleLoadDataEx;
   decltype(&cuModuleUnload) moduleUnload;

@@ -1,8 +1,8 @@
 //===- HostDevice.h - One source for the GPU and for g++ --------*- C++ -*-===//
-// What kernels compute is written in headers that g++ compiles too, so that the
-// very code that runs on a GPU is tested where there is none. (The attention
-// kernels are templates over an execution policy: CudaExec.cuh on the GPU,
-// HostExec.h in the tests.) These macros make it compile in both worlds.
+// Kernel bodies are written in headers that g++ compiles too, so that the very
+// code that runs on a GPU is tested where there is none. (The attention kernels
+// are templates over an execution policy: CudaExec.cuh on the GPU, HostExec.h
+// in the tests.) These macros make it compile in both worlds.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_HOSTDEVICE_H
 #define TESSERA_RUNTIME_CUDA_HOSTDEVICE_H

@@ -51,7 +51,8 @@ bool Image::loadCubin(const tsr_abi_device_image &image) {
     return true;
   }
   module = nullptr;
-  // Of another architecture, or of a newer toolkit than the driver knows.
+  // The image is for another architecture, or from a newer toolkit than the
+  // driver knows.
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
       result == CUDA_ERROR_INVALID_IMAGE)
     return false;

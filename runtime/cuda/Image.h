@@ -54,7 +54,8 @@ private:
   CUmodule module = nullptr;
   std::string description;
   std::mutex mutex;
-  std::map<const char *, CUfunction> functions; ///< by the program's strings
+  /// Keyed by the addresses of the program's strings.
+  std::map<const char *, CUfunction> functions;
 };
 
 } // namespace tessera::cuda

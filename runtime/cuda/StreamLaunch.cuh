@@ -28,7 +28,8 @@ struct StreamLaunch {
     const Grid grid = Kernel::grid(p);
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
       return cudaSuccess;
-    // As in attention/Launch.cuh: a setting of the current device.
+    // This is a setting of the current device, like the one in
+    // attention/Launch.cuh.
     if (Kernel::kSharedBytes > 48 * 1024)
       if (cudaError_t error =
               cudaFuncSetAttribute(bodyKernel<Kernel, Params>,

@@ -201,7 +201,7 @@ AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
   p.scaleLog2 = float(c.scale * 1.4426950408889634);
   p.dropout = c.dropout > 0;
   p.keepScale = float(1 / (1 - c.dropout));
-  // As the CPU: kept where word >= ceil(p 2^32), which is at least 1 here.
+  // The CPU keeps a score where word >= ceil(p 2^32), which is at least 1 here.
   if (p.dropout)
     p.lastDropped = uint32_t(uint64_t(std::ceil(c.dropout * 4294967296.0)) - 1);
   const int64_t piece = c.dtype == TSR_DTYPE_BF16 ? 8 : 4;

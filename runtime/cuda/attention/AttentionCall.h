@@ -1,6 +1,7 @@
 //===- AttentionCall.h - One attention call on a GPU ------------*- C++ -*-===//
-// What the entries hand to the kernels, free of CUDA's headers so that the
-// checks are tested anywhere. Semantics: TSR_ATTENTION_* in tessera/abi.h.
+// The entries hand these calls to the kernels. They are free of CUDA's headers
+// so that the checks are tested anywhere. Semantics: TSR_ATTENTION_* in
+// tessera/abi.h.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONCALL_H
 #define TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONCALL_H

@@ -25,8 +25,8 @@ struct TensorRows {
   }
 };
 
-/// What a call asks for besides plain attention: kernels without pay nothing.
-/// Masked: with segments.
+/// Features that a call has besides plain attention: kernels without them pay
+/// nothing for them. Masked: with segments.
 enum class Form { Plain, Biased, Slice, Masked, MaskedBiased, MaskedSlice };
 
 TSR_HOST_DEVICE constexpr bool hasBias(Form form) {
@@ -44,11 +44,12 @@ struct AttentionParams {
   TensorRows q, k, v, o, dO, dQ, dK, dV;
   float *lse, *delta;
   const uint64_t *key;
-  /// Of the call's first query and key on, [batch, row]; null without segments.
+  /// The segments from the call's first query and key on, [batch, row]; null
+  /// without segments.
   const int32_t *querySegments, *keySegments;
   int64_t querySegmentRow, keySegmentRow;
-  /// Of dropout: index of the call's first score among all, scores of a head of
-  /// all, heads of all, keys of all. Indices wrap as the CPU's do.
+  /// For dropout: the index of the call's first score among all, scores of a
+  /// head of all, heads of all, keys of all. Indices wrap as the CPU's do.
   uint64_t firstScore, headScores;
   int64_t headsTotal, keysTotal;
   int batch, heads, kvHeads, seqQ, seqK, headDim;
@@ -58,7 +59,7 @@ struct AttentionParams {
   float keepScale;        /* 1 / (1 - p); 1 without dropout */
   uint32_t lastDropped;   /* words up to this one are dropped */
   bool causal, dropout;
-  bool slice, earlier, earlierKeys; /* as in AttentionCall */
+  bool slice, earlier, earlierKeys; /* see AttentionCall */
   bool aligned; /* all rows and heads start at multiples of 16 bytes */
   DistanceBias bias;
 

@@ -13,7 +13,7 @@
 
 namespace tessera::cuda {
 
-/// What a block owns. The other side is streamed.
+/// The side that a block owns. The other side is streamed.
 enum class Side { Queries, Keys };
 
 /// One streamed tile: its query head and its first position.
@@ -52,16 +52,17 @@ TSR_HOST_DEVICE constexpr BackwardPlan backwardPlan(const AttentionParams &p,
           ownHead, tile};
 }
 
-/// Which tile of queries block x owns. Under causality later queries see more
-/// keys: they start first, so that short blocks fill the end of the grid.
+/// Returns the tile of queries that block x owns. Under causality later queries
+/// see more keys: they start first, so that short blocks fill the end of the
+/// grid.
 TSR_HOST_DEVICE constexpr int queryTileOf(const AttentionParams &p, int block,
                                           int blocks) {
   return p.causal ? blocks - 1 - block : block;
 }
 
-/// What a running maximum is subtracted as: of queries that have seen no key,
-/// which a window and segments leave behind, 0, so that hidden scores become
-/// 2^-inf.
+/// Returns the number that is subtracted for a running maximum. For queries
+/// that have seen no key, which a window and segments leave behind, it is 0, so
+/// that hidden scores become 2^-inf.
 template <typename Exec, Form F>
 TSR_DEVICE float subtrahendOf(const AttentionParams &p, float top) {
   const bool mayHideRows = isMasked(F) || p.window != 0;
@@ -71,7 +72,7 @@ TSR_DEVICE float subtrahendOf(const AttentionParams &p, float top) {
 /// The gradient of one score; see gradientOf.
 struct ScoreGradient {
   float probability; /* zero where dropped; 1/(1-p) is applied to d_v */
-  float dScore;      /* of the scaled score */
+  float dScore;      /* gradient of the scaled score */
 };
 
 /// The bias is times log2(e), and 0 for forms without.

@@ -33,7 +33,7 @@ template <int D, Side S, bool Drop, Form F> struct Bf16Backward {
   static constexpr int kRows = kWarps * kMTiles * 16;
   static constexpr int kStream = 32;
   static constexpr int kOwnBytes = kRows * D * 2, kTileBytes = kStream * D * 2;
-  /// Of one stage: lse and delta of the streamed queries.
+  /// Lse and delta of the streamed queries of one stage.
   static constexpr int kStatistics = kOwnsKeys ? kStream * 2 : 0;
   static constexpr int kStageBytes = 2 * kTileBytes + kStatistics * 4;
   /// Scores that are summed along diagonals, which the pitch lays into other
@@ -53,12 +53,12 @@ template <int D, Side S, bool Drop, Form F> struct Bf16Backward {
 
   struct Block {
     int batch, ownHead, own; /* own: the first owned position */
-    int warpRow;             /* of the warp, in the owned tiles */
+    int warpRow;             /* the warp's first row in the owned tiles */
   };
   using Scores = Sums<kMTiles, kStream / 8>;
   struct State {
     Sums<kMTiles, D / 8> first, second;
-    float lse[kMTiles][2], delta[kMTiles][2]; /* of owned queries */
+    float lse[kMTiles][2], delta[kMTiles][2]; /* for owned queries */
   };
 
   template <typename Exec>
@@ -228,7 +228,7 @@ private:
                                    const float *statistics, const State &state,
                                    Scores &s, Scores &dP) {
     const int lane = Exec::thread() % kWarp, first = at.first;
-    const float *bias = nullptr; /* of the lane's first element */
+    const float *bias = nullptr; /* at the lane's first element */
     if (kAddsBias)
       bias = biasOf(p, block, at, lane);
     TSR_UNROLL

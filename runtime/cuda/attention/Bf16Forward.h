@@ -43,7 +43,7 @@ template <int D, bool Drop, Form F> struct Bf16Forward {
 
   struct Block {
     int batch, head, keyHead, query; /* query: the block's first */
-    int warpRow;                     /* of the warp, in the tile */
+    int warpRow;                     /* the warp's first row in the tile */
   };
 
   template <typename Exec>
@@ -119,8 +119,8 @@ private:
     }
   }
 
-  /// As if the maximum of earlier scores were their log-sum-exp: their sum is 1
-  /// then, which one lane of a row has.
+  /// Starts as if the maximum of earlier scores were their log-sum-exp: their
+  /// sum is 1 then, which one lane of a row has.
   template <typename Exec>
   static TSR_DEVICE void startEarlier(const AttentionParams &p,
                                       const Block &block, State &state) {

@@ -1,7 +1,7 @@
 //===- CudaExec.cuh - The execution policy of a GPU -------------*- C++ -*-===//
-// What the kernel bodies ask of a machine, in CUDA and PTX (PTX ISA: "mma",
-// "ldmatrix", "cp.async", "ex2", "cvt"; all exist from sm_80 on). HostExec.h in
-// the tests is the same interface on a CPU.
+// Implements in CUDA and PTX the machine that the kernel bodies ask for (PTX
+// ISA: "mma", "ldmatrix", "cp.async", "ex2", "cvt"; all exist from sm_80 on).
+// HostExec.h in the tests is the same interface on a CPU.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_CUDA_ATTENTION_CUDAEXEC_CUH
 #define TESSERA_CUDA_ATTENTION_CUDAEXEC_CUH
@@ -13,7 +13,7 @@
 namespace tessera::cuda {
 
 struct CudaExec {
-  /// Of shared memory.
+  /// An address in shared memory.
   using Address = uint32_t;
 
   static TSR_DEVICE int thread() { return int(threadIdx.x); }
@@ -35,7 +35,7 @@ struct CudaExec {
     *to = value;
   }
 
-  /// Of global memory that nobody writes while the kernel runs.
+  /// Loads from global memory that nobody writes while the kernel runs.
   static TSR_DEVICE float loadConstant(const float *from) {
     return __ldg(from);
   }

@@ -10,14 +10,15 @@
 
 namespace tessera::cuda {
 
-/// Of one block: Rows queries, in tiles of kBiasStream keys laid out in shared
-/// memory with rows `Pitch` floats apart. One thread per diagonal, at least.
+/// Sums along diagonals for one block: Rows queries, in tiles of kBiasStream
+/// keys laid out in shared memory with rows `Pitch` floats apart. There is at
+/// least one thread per diagonal.
 template <int Rows, int Pitch, int Threads> struct DiagonalSums {
   static constexpr int kDiagonals = Rows + kBiasStream - 1;
   static_assert(kDiagonals <= Threads, "a thread for every diagonal");
 
-  float *sums;  /* of the block */
-  int distance; /* of the thread's diagonal from key 0 on; any without one */
+  float *sums;  /* the block's */
+  int distance; /* from key 0 to the thread's diagonal; any without one */
 
   /// Clears the sums; a barrier must follow. `query`: the block's first.
   template <typename Exec>

@@ -13,7 +13,8 @@
 
 namespace tessera::cuda {
 
-/// Of one direction. Where they begin travels with the kernel's parameters.
+/// Buckets of one direction. The distances where they begin travel with the
+/// kernel's parameters.
 constexpr int kMostFarBuckets = 64;
 /// Queries that a block of backward owns, and keys of a tile that it streams.
 TSR_HOST_DEVICE constexpr int biasRows(bool bf16, int64_t headDim) {
@@ -60,7 +61,8 @@ struct DistanceBias {
   TSR_HOST_DEVICE constexpr int entries() const {
     return 2 * diagonals() + near();
   }
-  /// Where a diagonal at a distance adds. Diagonals of a tile never meet.
+  /// Returns the entry that a diagonal at a distance adds to. Diagonals of a
+  /// tile never meet.
   TSR_HOST_DEVICE constexpr int entryOf(int distance, int diagonal) const {
     if (distance <= -ahead)
       return diagonal;

@@ -26,8 +26,8 @@ inline int64_t beginOf(const PositionBuckets &buckets, int64_t bucket) {
   return low;
 }
 
-/// What DistanceBias::bucketOf needs; of one direction there are at most
-/// kMostFarBuckets far ones. Distances are at most `most`.
+/// Makes the tables that DistanceBias::bucketOf needs; there are at most
+/// kMostFarBuckets far buckets in one direction. Distances are at most `most`.
 inline DistanceBias distanceBuckets(const PositionBuckets &buckets,
                                     int64_t most) {
   DistanceBias bias = {};

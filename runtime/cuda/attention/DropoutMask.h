@@ -37,8 +37,8 @@ TSR_HOST_DEVICE constexpr uint64_t scoreIndex(const AttentionParams &p, int b,
 
 /// The mask of one head.
 struct DropoutMask {
-  uint64_t key;        /* of the stream */
-  uint64_t firstIndex; /* of the head's element (0, 0) */
+  uint64_t key;        /* identifies the stream */
+  uint64_t firstIndex; /* index of the head's element (0, 0) */
   uint32_t lastDropped;
   uint32_t keysTotal;
 

@@ -1,6 +1,6 @@
 //===- F32Backward.h - Attention backward in exact f32 ----------*- C++ -*-===//
-// As Bf16Backward.h, on plain multiply-adds: a block owns 64 positions of two
-// tensors and streams 32 of two others. P and dS take turns in one tile of
+// Works as Bf16Backward.h, on plain multiply-adds: a block owns 64 positions of
+// two tensors and streams 32 of two others. P and dS take turns in one tile of
 // scores, so that two blocks fit a multiprocessor.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_ATTENTION_F32BACKWARD_H
@@ -141,7 +141,7 @@ private:
                                    F32Scores &dP) {
     const float *lse = p.lse + p.statistic(block.batch, at.head, 0);
     const float *delta = p.delta + p.statistic(block.batch, at.head, 0);
-    const float *bias = nullptr; /* of the thread's first element */
+    const float *bias = nullptr; /* at the thread's first element */
     constexpr int biasDown = kOwnsKeys ? -kF32Down : kF32Down;
     constexpr int biasAcross = kOwnsKeys ? kF32Across : -kF32Across;
     if (kAddsBias) {

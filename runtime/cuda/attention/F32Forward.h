@@ -87,8 +87,8 @@ private:
     }
   }
 
-  /// As if the maximum of earlier scores were their log-sum-exp: their sum is 1
-  /// then, which one lane of a row has.
+  /// Starts as if the maximum of earlier scores were their log-sum-exp: their
+  /// sum is 1 then, which one lane of a row has.
   template <typename Exec>
   static TSR_DEVICE void startEarlier(const AttentionParams &p, int batch,
                                       int head, int query, State &state) {
@@ -108,7 +108,7 @@ private:
   static TSR_DEVICE void softmax(const AttentionParams &p, int batch, int head,
                                  int query, int key, F32Scores &s,
                                  State &state) {
-    const float *bias = nullptr; /* of the thread's first query and key */
+    const float *bias = nullptr; /* at the thread's first query and key */
     if (hasBias(F))
       bias = p.biasAt(head, query + f32Row(Exec::thread(), 0),
                       key + f32Column(Exec::thread(), 0));

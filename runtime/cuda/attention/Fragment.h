@@ -12,7 +12,7 @@
 namespace tessera::cuda {
 
 constexpr int kWarp = 32;
-constexpr int kPieceBytes = 16; /* what cp.async and ldmatrix move at once */
+constexpr int kPieceBytes = 16; /* cp.async and ldmatrix move so many at once */
 constexpr int kBf16PerPiece = 8;
 
 /// Element e (0..3) of a lane's accumulator of a 16 x 8 product.
@@ -49,8 +49,8 @@ TSR_HOST_DEVICE constexpr int elementOffset(int row, int column) {
          column % kBf16PerPiece * 2;
 }
 
-/// Where a lane points ldmatrix.x4 at in a 16 x 16 block: lanes 8i..8i+7 give
-/// the rows of matrix i.
+/// The place in a 16 x 16 block that a lane points ldmatrix.x4 at: lanes
+/// 8i..8i+7 give the rows of matrix i.
 struct BlockRow {
   int row, piece;
 };

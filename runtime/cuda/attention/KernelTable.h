@@ -74,7 +74,7 @@ typename Launcher::Status runSides(const AttentionParams &p, bool bf16,
               : runF32Side<Side::Queries, F>(p, on);
 }
 
-/// Of a form without segments and its counterpart with them.
+/// Runs a form without segments or its counterpart with them.
 template <Form F, Form Masked, typename Launcher>
 typename Launcher::Status runForwardOf(const AttentionParams &p, bool bf16,
                                        const Launcher &on) {

@@ -1,6 +1,7 @@
 //===- RowDot.h - delta = rowsum(dO O) --------------------------*- C++ -*-===//
-// What backward needs of the output: the mean of dP under P (Dao 2023, section
-// 3.1.2). Sixteen lanes share a row of at most 128 columns, eight each.
+// Backward needs one number per row of the output: the mean of dP under P (Dao
+// 2023, section 3.1.2). Sixteen lanes share a row of at most 128 columns, eight
+// each.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_ATTENTION_ROWDOT_H
 #define TESSERA_RUNTIME_CUDA_ATTENTION_ROWDOT_H

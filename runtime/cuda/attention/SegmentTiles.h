@@ -10,9 +10,10 @@
 
 namespace tessera::cuda {
 
-/// What some positions have: from `low` to `high`, padding left out. Rounding
-/// to float keeps the order of segments: ranges that are apart stay apart or
-/// touch, so that at worst a tile is computed of which nothing is seen.
+/// The range of segments of some positions: from `low` to `high`, padding left
+/// out. Rounding to float keeps the order of segments: ranges that are apart
+/// stay apart or touch, so that at worst a tile is computed in which nothing is
+/// seen.
 struct SegmentRange {
   float minusLow, high;
 
@@ -21,8 +22,8 @@ struct SegmentRange {
   }
 };
 
-/// Of positions [first, end). All lanes of a warp must call it and get the
-/// same.
+/// Returns the range of positions [first, end). All lanes of a warp must call
+/// it and get the same.
 template <typename Exec>
 TSR_DEVICE SegmentRange segmentRange(const int32_t *segments, int first,
                                      int end) {
@@ -43,14 +44,15 @@ TSR_DEVICE SegmentRange segmentRange(const int32_t *segments, int first,
   return range;
 }
 
-/// Which tiles of the streamed side a block leaves out; without segments none.
-/// All threads of the block agree.
+/// Tells which tiles of the streamed side a block leaves out; without segments
+/// none. All threads of the block agree.
 template <Form F, Side Owned> struct SegmentTiles {
   const int32_t *streamed;
   int end;
   SegmentRange own;
 
-  /// Of the block that owns positions [first, first + rows) of a sequence.
+  /// Starts for the block that owns positions [first, first + rows) of a
+  /// sequence.
   template <typename Exec>
   static TSR_DEVICE SegmentTiles start(const AttentionParams &p, int batch,
                                        int first, int rows) {
@@ -74,8 +76,8 @@ template <Form F, Side Owned> struct SegmentTiles {
   }
 };
 
-/// Whether a query does not see a key, or there is none. The query need not
-/// exist.
+/// Returns whether a query does not see a key, or there is none. The query need
+/// not exist.
 template <Form F>
 TSR_HOST_DEVICE bool isHidden(const AttentionParams &p, int batch, int query,
                               int key) {

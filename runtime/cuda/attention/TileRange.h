@@ -71,7 +71,7 @@ TSR_HOST_DEVICE constexpr TileRange queryTiles(const ScorePlane &plane, int key,
   return {plane.causal ? first / tile : 0, ceilDiv(end, tile)};
 }
 
-/// Whether some element of the rectangle is not visible.
+/// Returns whether some element of the rectangle is not visible.
 TSR_HOST_DEVICE constexpr bool needsMask(const ScorePlane &plane, int query,
                                          int queries, int key, int keys) {
   return query + queries > plane.seqQ || key + keys > plane.seqK ||

@@ -28,7 +28,7 @@ CachedAttentionParams makeCachedAttentionParams(const CacheProblem &call,
                                                 void *workspace);
 MeansParams makeMeansParams(const MeansProblem &call);
 
-/// What merges the parts of an attention, if there are several.
+/// Returns the merge of the parts of an attention, if there are several.
 MeansParams meansOf(const CachedAttentionParams &params);
 
 } // namespace tessera::cuda

@@ -12,24 +12,26 @@
 
 namespace tessera::cuda {
 
-/// Which rows are whose. Slots and positions are read by the kernels alone: a
-/// captured step is launched again with others.
+/// The slots and positions of rows. Kernels alone read them: a captured step is
+/// launched again with others.
 struct CacheRows {
-  const int32_t *slotOf, *positionOf; /* of each row of all lanes */
+  const int32_t *slotOf, *positionOf; /* for each row of all lanes */
   int64_t count;                      /* rows of all lanes */
-  int rows, slots, places;            /* of a lane; of a slot */
-  int deal, ordinal; /* of `deal` ranks that share places this one's number */
+  int rows, slots, places;            /* rows of a lane; slots of a lane; places
+                                         of a slot */
+  int deal, ordinal; /* this rank is number `ordinal` of the `deal` ranks that
+                        share places */
 
   TSR_DEVICE bool isLive(int64_t row) const { return slotOf[row] >= 0; }
-  /// Of a live row: whether there is such a place.
+  /// Returns whether the place of a live row exists.
   TSR_DEVICE bool exists(int64_t row) const {
     return slotOf[row] < slots && positionOf[row] >= 0;
   }
-  /// Where a live row's slot begins in a cache, in places.
+  /// Returns where a live row's slot begins in a cache, in places.
   TSR_DEVICE int64_t slotStart(int64_t row) const {
     return (row / rows * slots + slotOf[row]) * int64_t(places);
   }
-  /// How many of the positions below `end` the rank has.
+  /// Returns how many of the positions below `end` the rank has.
   TSR_DEVICE int heldBelow(int end) const {
     return end <= ordinal ? 0 : (end - ordinal + deal - 1) / deal;
   }

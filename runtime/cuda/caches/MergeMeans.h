@@ -1,6 +1,6 @@
 //===- MergeMeans.h - Partial means become one ------------------*- C++ -*-===//
-// Of ranks that share places, and of the splits of an attention. Sums over
-// parts are balanced trees, as on the CPU.
+// Merges the means of ranks that share places, and those of the splits of an
+// attention. Sums over parts are balanced trees, as on the CPU.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_CACHES_MERGEMEANS_H
 #define TESSERA_RUNTIME_CUDA_CACHES_MERGEMEANS_H

@@ -45,18 +45,19 @@ template <typename T, int D, int G> struct SplitAttention {
   struct Shared {
     float *queries, *scores, *decays, *totals, *tops, *sums;
   };
-  /// Of what a block attends to.
+  /// The part of a cache that a block attends to.
   struct Place {
     int64_t row;
     int keyHead, first, heads; /* query heads: the first, how many */
-    int64_t slot;              /* where it begins in the cache, in places */
-    int place, count;          /* of the first position; positions */
+    int64_t slot;              /* begin in the cache, in places */
+    int place, count;          /* place of the first position; number of
+                                  positions */
     int last, held; /* the row's position; the number of the first position
                        among those that the rank has */
   };
   struct State {
     float out[G][kVec];
-    float top[kOwn], sum[kOwn]; /* of the warp's own heads */
+    float top[kOwn], sum[kOwn]; /* for the warp's own heads */
   };
 
   template <typename Exec>

@@ -17,9 +17,10 @@ public:
   explicit CollectiveStream(cudaStream_t program) : program(program) {}
 
   cudaStream_t get() const { return stream.get(); }
-  /// What is queued from here on runs after what the program has queued.
+  /// Orders all that is queued from here on after what the program has queued.
   void fork();
-  /// What has been queued is done when `join` of the same buffer is reached.
+  /// Marks the work that has been queued as done when `join` of the same buffer
+  /// is reached.
   void finish(const void *buffer) { done[buffer].record(stream.get()); }
   /// The program goes on after what was finished; TSR_INTERNAL if nothing was.
   void join(const void *buffer);
@@ -28,7 +29,7 @@ private:
   cudaStream_t program;
   Stream stream;
   Event forked;
-  std::map<const void *, Event> done; ///< by what is written
+  std::map<const void *, Event> done; ///< keyed by the buffer that is written
 };
 
 } // namespace tessera::cuda

@@ -46,7 +46,7 @@ public:
     ++count;
   }
 
-  /// Of at least one value: the youngest sums first.
+  /// Returns the sum of at least one value: the youngest sums first.
   TSR_DEVICE Wide total() const {
     Wide total = {};
     bool isBegun = false;

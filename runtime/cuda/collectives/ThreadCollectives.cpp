@@ -25,8 +25,9 @@ namespace {
 // Parts begin at multiples of this, so that writes are whole cache lines.
 constexpr int64_t partElements = 128;
 
-/// What a rank lets the others wait for. A seat's own: it is recorded again
-/// only after all members have queued their waits for the last time.
+/// The events of a rank that the others wait for. They belong to a seat: each
+/// is recorded again only after all members have queued their waits for the
+/// last time.
 struct Order {
   Event ready, done;
   int device = 0;
@@ -85,9 +86,11 @@ private:
   int device;
   cudaStream_t stream;
   bool isAlone;
-  std::set<int> reached;                              ///< GPUs
-  std::map<int64_t, Place> places;                    ///< by set of axes
-  std::map<std::pair<int64_t, bool>, Place> channels; ///< by peer, direction
+  std::set<int> reached; ///< GPUs
+  /// One for each set of axes.
+  std::map<int64_t, Place> places;
+  /// One for each peer and direction.
+  std::map<std::pair<int64_t, bool>, Place> channels;
 };
 
 std::vector<const Order *> othersOf(const RankBarriers::Seat &seat) {
@@ -284,7 +287,7 @@ Status ThreadCollectives::allToAll(const Collective &call, const void *src,
   int64_t element = dtypeBytes(call.dtype), unit = call.count * element;
   int64_t size = place.seat.size();
   Slices from = sourceSlices(call, element), to = targetSlices(call, element);
-  // Of one outer index: rows of `unit` side by side in one of the two.
+  // For one outer index, rows of `unit` lie side by side in one of the two.
   int64_t fromStride = call.gathersOuter ? size * unit : unit;
   int64_t toStride = call.gathersOuter ? unit : size * unit;
   std::vector<const void *> sources = place.seat.offeredData();
@@ -332,8 +335,8 @@ Status ThreadCollectives::shift(const Shift &shift, const void *src,
   return leave(place);
 }
 
-/// What is offered are the places of the buffers: they lie in the host's memory
-/// and are read between the barriers.
+/// The members offer the places of their buffers, which lie in the host's
+/// memory and are read between the barriers.
 Status ThreadCollectives::zigzag(const Zigzag &zigzag,
                                  const ZigzagBuffers &own) {
   const Collective &call = zigzag.call;

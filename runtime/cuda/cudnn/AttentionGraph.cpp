@@ -31,7 +31,7 @@ TensorLayout scoresOf(const AttentionCall &c, cudnnDataType_t type) {
   return TensorLayout::packed({c.batch, c.heads, c.seqQ, c.seqK}, type);
 }
 
-/// What is hidden becomes as small as possible.
+/// Makes hidden scores as small as possible.
 GraphTensor maskLater(GraphBuilder &graph, GraphTensor scores) {
   GraphTensor queries = graph.index(scores, 2);
   GraphTensor keys = graph.index(scores, 3);

@@ -82,7 +82,7 @@ bool isAligned(const AttentionCall &c, Direction direction,
   return true;
 }
 
-/// What backward stores of a sequence, at least.
+/// Returns the bytes that backward stores of a sequence, at least.
 int64_t storedScores(const AttentionCall &c) {
   auto whole = [](int64_t positions) { return (positions + 63) / 64 * 64; };
   return c.heads * whole(c.seqQ) * whole(c.seqK) * bf16Bytes;
@@ -107,8 +107,9 @@ int64_t deltaBytes(const AttentionCall &c, int64_t part, Direction direction) {
          workspaceAlignment;
 }
 
-/// What stores the scores' gradient is NVIDIA's deterministic backward for
-/// compute capability 9 (cudnn-frontend, deterministic algorithm of SDPA).
+/// Returns whether the GPU has the deterministic backward that stores the
+/// scores' gradient: NVIDIA has it for compute capability 9 (cudnn-frontend,
+/// deterministic algorithm of SDPA).
 bool hasDeterministicBackward() {
   int device = 0, major = 0;
   check(cudaGetDevice(&device), "asking for the GPU");

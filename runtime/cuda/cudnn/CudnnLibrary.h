@@ -7,7 +7,7 @@
 
 namespace tessera::cuda {
 
-/// What attention needs of cuDNN: its graph interface.
+/// The part of cuDNN that attention needs: its graph interface.
 struct CudnnLibrary {
   decltype(&cudnnGetVersion) getVersion;
   decltype(&cudnnGetErrorString) getErrorString;
@@ -27,7 +27,7 @@ struct CudnnLibrary {
   /// "9.19.0"; empty where there is no cuDNN at all.
   static const std::string &version();
 
-  /// What it last said on this thread; may be empty.
+  /// Returns its last message on this thread; may be empty.
   std::string lastError() const;
   /// Throws TSR_INTERNAL, TSR_UNSUPPORTED for what the library cannot do.
   void check(cudnnStatus_t status, const char *what) const;

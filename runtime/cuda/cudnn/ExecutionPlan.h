@@ -8,7 +8,7 @@
 
 namespace tessera::cuda {
 
-/// What a plan is for: the GPU of a handle, or one that is only described.
+/// The device of a plan: the GPU of a handle, or one that is only described.
 struct PlanDevice {
   cudnnHandle_t handle = nullptr;
   const Descriptor *properties = nullptr; ///< used where there is no handle
@@ -36,7 +36,7 @@ private:
   ExecutionPlan(GraphBuilder builder, Descriptor graph, Descriptor engine,
                 Descriptor plan);
 
-  // What the plan was made of stays as long as it.
+  // The parts that the plan was made of live as long as it does.
   GraphBuilder builder;
   Descriptor graph, engine, plan;
   int64_t bytes;

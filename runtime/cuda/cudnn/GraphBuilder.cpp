@@ -7,7 +7,7 @@ std::vector<int64_t> listOf(const Shape &shape) {
   return {shape.begin(), shape.end()};
 }
 
-/// What a buffer's address is a multiple of: the alignment that callers check.
+/// The alignment of buffers, which callers check.
 constexpr int64_t bufferAlignment = 16;
 } // namespace
 

@@ -14,7 +14,7 @@ namespace tessera::cuda {
 
 using Shape = std::array<int64_t, 4>;
 
-/// How a tensor lies in memory.
+/// The layout of a tensor in memory.
 struct TensorLayout {
   Shape dims, strides;
   cudnnDataType_t type;

@@ -45,9 +45,9 @@ TSR_DEVICE Piece widenPiece(const int8_t *from) {
   return piece;
 }
 
-/// What a thread copies of each tile: a piece of `kEach` rows. Aligned: rows
-/// are whole pieces, which are copied asynchronously unless they are integers;
-/// else elements are gathered.
+/// The part of each tile that a thread copies: a piece of `kEach` rows.
+/// Aligned: rows are whole pieces, which are copied asynchronously unless they
+/// are integers; else elements are gathered.
 template <bool ByRows, bool Aligned, typename Element = uint16_t>
 struct Bf16Operand {
   static constexpr int kRows = ByRows ? kProductTile : kProductDeep;
@@ -78,7 +78,7 @@ struct Bf16Operand {
       unsigned char *to =
           tile + pieceOffset<kColumns>(row + i * kRowsAtOnce, piece);
       const bool exists = numbers[i] >= 0 && column < from.columns;
-      // Where nothing exists the address is not looked at.
+      // The address is not read if nothing exists there.
       const Element *at = from.at(numbers[i], column);
       if constexpr (Aligned && kCopies)
         Exec::template copyAsync<16>(to, at, exists);
@@ -126,7 +126,8 @@ struct Bf16Operand {
                                    blockRight(at, n) + k * 16 * kColumns * 2);
   }
 
-  /// Of the warp whose part of the tile begins at `begin`: `at` of left.
+  /// Returns the address in the left tile for the warp whose part begins at
+  /// `begin`.
   template <typename Exec>
   static TSR_DEVICE typename Exec::Address
   leftAddress(const unsigned char *tile, int begin) {

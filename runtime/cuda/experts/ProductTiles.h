@@ -32,7 +32,7 @@ template <typename T> struct Matrix {
   }
 };
 
-/// Whether k runs along the columns in memory, or along the rows.
+/// True if k runs along the columns in memory, and false if along the rows.
 template <Product P> constexpr bool kLeftIsByRows = P != Product::GradWeight;
 template <Product P> constexpr bool kRightIsByRows = P == Product::Plain;
 
@@ -55,7 +55,7 @@ TSR_DEVICE Matrix<T> rightOf(const RoutedParams &p, int expert) {
             P == Product::Plain ? p.inner : p.columns};
 }
 
-/// Whether the result holds a sum over earlier rounds.
+/// Returns whether the result holds a sum over earlier rounds.
 template <Product P> TSR_DEVICE bool addsTo(const RoutedParams &p) {
   return P == Product::GradWeight && p.continues;
 }
@@ -67,8 +67,8 @@ struct ProductTile {
   bool exists;
 };
 
-/// What a column's sums are multiplied by, where the right matrix is integers;
-/// any number where there is no such column.
+/// Returns the scale of a column's sums, if the right matrix is integers; any
+/// number if there is no such column.
 template <typename Exec>
 TSR_DEVICE float scaleOf(const RoutedParams &p, const ProductTile &tile,
                          int column) {
@@ -114,7 +114,7 @@ Grid productGrid(const RoutedParams &p, int tileRows, int tileColumns) {
   return {ceilDiv(m, tileRows) * ceilDiv(n, tileColumns), p.experts, 1};
 }
 
-/// Where row r of an expert's result begins.
+/// Returns where row r of an expert's result begins.
 template <Product P, typename T>
 TSR_DEVICE T *resultRow(const RoutedParams &p, int expert, int r) {
   T *result = static_cast<T *>(p.result);

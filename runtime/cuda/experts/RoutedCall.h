@@ -23,7 +23,7 @@ size_t routedWorkspace(const RoutedProblem &call);
 /// Requires checkRouted(call) to be "".
 RoutedParams makeRoutedParams(const RoutedProblem &call, void *workspace);
 
-/// Of a call that moves messages.
+/// Returns the parameters of a call that moves messages.
 MessageParams messagesOf(const RoutedProblem &call, const RoutedParams &params);
 
 /// The rows of a product's result that are not routed.

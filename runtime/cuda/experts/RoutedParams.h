@@ -18,21 +18,21 @@ struct RoutedParams {
   /// [experts, columns]: what sums are multiplied by if `second` is integers of
   /// i8; else null.
   const float *scales;
-  /// Of expert x: how many tokens it has, and which, in order, from
+  /// Expert x has counts[x] tokens, whose numbers are listed in order from
   /// lists[x * tokens] on. Written before products, which alone read them.
   /// Compact rows have no lists.
   int *counts, *lists;
-  /// Of compact rows, else null: the first row of expert x, with that behind
-  /// the last expert's, and the row of expert x and a token that it has, at
-  /// places[x * tokens + token]. Products have no places.
+  /// If rows are compact, else null: the first row of expert x, with that
+  /// behind the last expert's, and the row of expert x and a token that it has,
+  /// at places[x * tokens + token]. Products have no places.
   int *starts, *places;
   int tokens, experts, columns, inner, k;
   int rows;       /* compact ones that there is room for, or of a round */
-  int parts;      /* of the tokens, which are counted apart */
+  int parts;      /* parts of the tokens, which are counted apart */
   int round;      /* not 0: gates are numbers of rounds, this one is routed */
   bool continues; /* the result holds what earlier rounds made */
   bool weighted;
-  int *taken; /* of ROUNDS, may be null: the most that a layer took so far */
+  int *taken; /* for ROUNDS, may be null: the most that a layer took so far */
   /// Rows of 8 elements' multiples that start at 16 bytes: moved by vectors.
   bool firstAligned, secondAligned, resultAligned;
 
@@ -49,7 +49,7 @@ struct RoutedParams {
     const int64_t at = int64_t(expert) * tokens + token;
     return rows + (places ? int64_t(places[at]) : at) * width;
   }
-  /// Where an expert's rows begin.
+  /// Returns where an expert's rows begin.
   TSR_DEVICE int64_t firstRow(int expert) const {
     return starts ? int64_t(starts[expert]) : int64_t(expert) * tokens;
   }
@@ -70,10 +70,10 @@ struct UnroutedRows {
 
 /// Compact rows of a result that no expert has become zero.
 struct RestRows {
-  const int *routed; /* how many are some expert's: those before the rest */
+  const int *routed; /* rows that are some expert's: those before the rest */
   int count;
   void *rows;
-  int64_t rowHalves; /* as in UnroutedRows, as the next */
+  int64_t rowHalves; /* this and the next: see UnroutedRows */
   bool aligned;
 };
 
@@ -82,17 +82,17 @@ struct RestRows {
 /// rows, too: piece s begins at its row at[i, s], the last ends at at[i,
 /// segments], and at compact row row[i, s].
 struct MessageParams {
-  const int *counts; /* of an expert's rows in a part of the tokens */
+  const int *counts; /* rows of an expert in a part of the tokens */
   int *routed;       /* compact rows, all */
   int *at, *row;
   int experts, parts, members, segments;
   int message, rows; /* room: of a message, of compact ones */
   bool own;          /* members have parts of the experts, else of the tokens */
-  int sent, most;    /* of own rows, for a member: before, and in all */
+  int sent, most;    /* own rows for a member: before these, and in all */
   bool packs;
   const void *from;
   void *to;
-  int64_t rowHalves; /* as in UnroutedRows, as the next, on both sides */
+  int64_t rowHalves; /* this and the next on both sides: see UnroutedRows */
   bool aligned;
 };
 

@@ -40,7 +40,7 @@ typename Launcher::Status runTiles(const RoutedParams &p, const Launcher &on) {
     return runTensorCores<uint16_t, Out, P>(p, on);
 }
 
-/// What a call must know of compact rows.
+/// Finds the places of compact rows, which a call must know.
 template <typename Launcher>
 typename Launcher::Status placeRows(const RoutedParams &p, const Launcher &on) {
   using Status = typename Launcher::Status;

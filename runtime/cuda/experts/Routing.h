@@ -73,11 +73,12 @@ struct BlockPerExpert {
   static Grid grid(const RoutedParams &p) { return {p.experts, p.parts, 1}; }
 
 protected:
-  /// Where counts of an expert and a part are.
+  /// Returns the index of the count of an expert and a part.
   static TSR_DEVICE int countOf(const RoutedParams &p, int expert, int part) {
     return expert * p.parts + part;
   }
-  /// Where the rows of the block's expert begin among those of its part.
+  /// Returns where the rows of the block's expert begin among those of its
+  /// part.
   template <typename Exec>
   static TSR_DEVICE int firstRow(const RoutedParams &p) {
     int first = 0;
@@ -86,7 +87,7 @@ protected:
     return first;
   }
 
-  /// Of the expert's routed tokens.
+  /// Counts of the expert's routed tokens.
   struct Count {
     int before, all; /* those of the warps before; of all warps */
   };
@@ -169,8 +170,8 @@ struct CountRows : BlockPerExpert {
   }
 };
 
-/// Where compact rows lie, after CountRows: an expert's behind those of the
-/// experts before it.
+/// Finds the places of compact rows after CountRows: an expert's lie behind
+/// those of the experts before it.
 struct PlaceRows : BlockPerExpert {
   template <typename Exec>
   static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {

@@ -20,7 +20,8 @@ struct TensorCoreProduct {
   static constexpr int kThreads = kProductThreads, kMinBlocks = 2;
   static constexpr int kStages = 3, kStageBytes = 2 * kOperandBytes;
   static constexpr int kSharedBytes = kStages * kStageBytes;
-  static constexpr int kMTiles = 4, kNTiles = 8; /* of a warp, 16 x 8 each */
+  static constexpr int kMTiles = 4, kNTiles = 8; /* tiles of a warp, 16 x 8
+                                                    each */
   static constexpr int kWarpsAcross = kProductTile / (kNTiles * 8);
   using Left = Bf16Operand<kLeftIsByRows<P>, Aligned>;
   using Right = Bf16Operand<kRightIsByRows<P>, Aligned, Weight>;

@@ -59,7 +59,7 @@ Status NcclCollectives::allReduce(const Collective &call, void *data) {
                        "all_reduce");
 }
 
-/// What gathering and scattering are in a group of one.
+/// Gathers or scatters in a group of one, which is a copy.
 Status NcclCollectives::copyOwn(int64_t bytes, const void *src, void *dst) {
   if (src != dst)
     copyRows({1, bytes, src, 0, dst, 0}, stream);

@@ -35,9 +35,9 @@ void NcclCollectives::announce(int entry, const Collective &call) {
           ? sourceSlices(call, 1).count == 1 && targetSlices(call, 1).count == 1
           : call.outer == 1;
   if (isWhole)
-    return; // where it belongs
+    return; // it is already in its place
   if (entry == TSR_ENTRY_ALL_TO_ALL)
-    elements *= 2 * call.rows; // what goes out, then what comes in
+    elements *= 2 * call.rows; // outgoing rows, then incoming ones
   stagingNeeded = std::max(stagingNeeded, elements * dtypeBytes(call.dtype));
 }
 

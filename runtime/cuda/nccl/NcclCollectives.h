@@ -78,8 +78,10 @@ private:
   int device;
   cudaStream_t stream;
   bool devicesChecked = false;
-  int64_t lastAxes = -1;           ///< of the collective that was queued last
-  std::map<int64_t, Group> groups; ///< by set of axes: every rank's order
+  /// Axes of the collective that was queued last.
+  int64_t lastAxes = -1;
+  /// One for each set of axes, in every rank's order.
+  std::map<int64_t, Group> groups;
   DeviceMemory staging;
   int64_t stagingNeeded = 0;
   std::chrono::steady_clock::time_point waitingSince;

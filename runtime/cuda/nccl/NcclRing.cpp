@@ -58,7 +58,7 @@ NcclCollectives::partsOf(const Zigzag &zigzag, const ZigzagBuffers &own) {
   return parts;
 }
 
-/// What is not the rank's on both sides.
+/// Exchanges the parts that are not the rank's own on both sides.
 Status NcclCollectives::exchange(const Group &group, const Zigzag &zigzag,
                                  const std::vector<Part> &parts) {
   const size_t bytes =

@@ -44,7 +44,7 @@ GemmProblem termsOf(GemmProblem p, int64_t first, int64_t count) {
   return p;
 }
 
-/// Of a size: what is left over a multiple.
+/// Returns whether a size leaves a rest over a multiple.
 bool leavesSome(int64_t size) { return size > multiple && size % multiple; }
 
 int64_t mostAligned(int64_t size) { return size / multiple * multiple; }

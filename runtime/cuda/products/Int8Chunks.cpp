@@ -27,7 +27,7 @@ int64_t tessera::cuda::int8Columns(const GemmProblem &p) {
   const int64_t fitting = std::max<int64_t>(kChunkBytes / column, 1);
   if (fitting >= p.n)
     return std::max<int64_t>(p.n, 1);
-  return fitting < 8 ? fitting : fitting / 8 * 8; // what is aligned stays so
+  return fitting < 8 ? fitting : fitting / 8 * 8; // keeps aligned rows aligned
 }
 
 size_t tessera::cuda::int8WidenedBytes(const GemmProblem &p) {

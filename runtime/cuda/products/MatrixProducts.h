@@ -13,7 +13,7 @@
 
 namespace tessera::cuda {
 
-/// What the library may use beside the matrices.
+/// Memory that the library may use beside the matrices.
 constexpr int64_t productWorkspaceBytes = int64_t(32) << 20;
 
 /// Products of one rank. f32 without TF32, bf16 with sums in f32, f64. The
@@ -58,12 +58,13 @@ private:
 /// bias the library does not add. ProductKernels.cu.
 cudaError_t startFromBias(const GemmProblem &problem, cudaStream_t stream);
 
-/// What the integers become, of dtype f32 or bf16. ProductKernels.cu.
+/// Widens integers to dtype f32 or bf16. ProductKernels.cu.
 cudaError_t widenIntegers(const Integers &integers, int64_t dtype, void *to,
                           cudaStream_t stream);
 
-/// What follows the problem's `plainProduct` where the library has no epilogue.
-/// `workspace`: productWorkspaceBytes, for parts of sums. ProductKernels.cu.
+/// Computes the rest after the problem's `plainProduct` where the library has
+/// no epilogue. `workspace`: productWorkspaceBytes, for parts of sums.
+/// ProductKernels.cu.
 cudaError_t followProduct(const GemmProblem &problem, void *workspace,
                           cudaStream_t stream);
 

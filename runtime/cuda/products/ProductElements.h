@@ -1,6 +1,6 @@
 //===- ProductElements.h - elements before and after a product --*- C++ -*-===//
-// What the library does not do: C from the bias, GELU, its gradient, sums of an
-// operand. A kernel or, in tests, a loop goes through the elements.
+// Computes what the library does not: C from the bias, GELU, its gradient, sums
+// of an operand. A kernel or, in tests, a loop goes through the elements.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_PRODUCTS_PRODUCTELEMENTS_H
 #define TESSERA_RUNTIME_CUDA_PRODUCTS_PRODUCTELEMENTS_H

@@ -99,7 +99,8 @@ void launchWiden(const Integers &integers, void *to, cudaStream_t stream) {
         <<<blocksFor(count), threads, 0, stream>>>(integers, count, floats);
 }
 
-/// As many slices as have enough terms each and fit the workspace.
+/// Returns the number of slices that have enough terms each and fit the
+/// workspace.
 int64_t slicesOf(const GemmTerms &terms, int64_t wideBytes) {
   constexpr int64_t most = 64, leastTerms = 16 * sumRows;
   int64_t room = productWorkspaceBytes / (terms.count * wideBytes);

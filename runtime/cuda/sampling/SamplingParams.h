@@ -42,7 +42,7 @@ constexpr int kNoPlace = 0x7fffffff;
 TSR_DEVICE Candidate noCandidate() {
   return {-__builtin_huge_valf(), kNoPlace};
 }
-/// Of two, the one that stands first in a list. Values are no NaN.
+/// Returns whether the first of two stands first in a list. Values are no NaN.
 TSR_DEVICE bool isBefore(const Candidate &a, const Candidate &b) {
   return a.value != b.value ? a.value > b.value : a.place < b.place;
 }

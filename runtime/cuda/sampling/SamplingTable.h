@@ -84,8 +84,8 @@ private:
     for (int i = 0; i < p.numbers; ++i)
       to[i] = from[i];
   }
-  /// What there is none for is as in the parts, one of which then has such an
-  /// end.
+  /// Fills the end of a list for which there are no candidates like the ends in
+  /// the parts, one of which has such an end.
   static TSR_DEVICE void fillRest(const MergeTopParams &p, int row, int all,
                                   float *list, int thread) {
     int there = 0, last = 0;

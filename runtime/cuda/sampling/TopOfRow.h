@@ -32,7 +32,8 @@ struct Noise {
 /// the list, and then its columns are searched for the one after it, by all
 /// threads at once.
 struct TopOfRow : BlockPerRow {
-  static constexpr int kGroups = 16; /* of which each thread reads the best */
+  static constexpr int kGroups = 16; /* groups, of which each thread reads the
+                                        best */
   static constexpr int kSharedBytes =
       (2 * kThreads + kGroups) * int(sizeof(Candidate));
   static Grid grid(const TopParams &p) { return {p.rows, 1, 1}; }
@@ -113,7 +114,8 @@ private:
     return isBefore(last, one) ? firstOf(own, one) : own;
   }
 
-  /// Of all threads' candidates, once they are there; each thread gets it.
+  /// Returns the best of all threads' candidates to each thread, once they are
+  /// there.
   template <typename Exec>
   static TSR_DEVICE Candidate bestOf(const Candidate *all, Candidate *groups) {
     constexpr int width = kThreads / kGroups;

@@ -33,7 +33,8 @@ CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
   collectives = rank.communicatorName == "nccl"
                     ? makeNcclCollectives(rank, device, communication.get())
                     : makeThreadCollectives(rank, device, communication.get());
-  // What the program asks for is found now: better than in the first step.
+  // The symbols that the program asks for are found now: better than in the
+  // first step.
   const Code &programs = *rank.code;
   for (tsr_abi_program program :
        {programs.evaluation(), programs.step(), programs.decode(),
@@ -271,7 +272,7 @@ Status CudaRank::waitForStream(const ProgramStep &step) {
 }
 
 Status CudaRank::run(const ProgramStep &step) {
-  // What is asked for is the GPU's part, not the host's (Entry.h).
+  // The trace is for the GPU's part, not the host's (Entry.h).
   std::unique_ptr<RankTrace> trace = std::move(rank.trace);
   if (!trace)
     return runAndWait(step);

@@ -56,10 +56,11 @@ public:
 
 private:
   enum class Pass { Record, Prepare, Submit };
-  /// What is known of one of the artifact's programs.
+  /// The state that is known of one of the artifact's programs.
   struct Known {
     uint64_t prepared = 0; ///< digest of the last calls that were prepared for
-    uint64_t queued = 0;   ///< of the last step that was queued call by call
+    /// Digest of the last step that was queued call by call.
+    uint64_t queued = 0;
     StepGraph graph;
   };
   void use() const;
@@ -98,7 +99,7 @@ private:
   Stream stream;
   CollectiveStream communication;
   DeviceMemory arena, workspace, scalars;
-  PinnedMemory pinned; ///< as long as `scalars`
+  PinnedMemory pinned; ///< must live as long as `scalars`
   Uploads uploads;
   Pieces pieces;
   StepResults results;

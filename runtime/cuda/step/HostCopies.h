@@ -52,7 +52,8 @@ public:
 
   /// Queues the copies at the end of a step's work.
   void queue(const unsigned char *arena, cudaStream_t stream) const;
-  /// What was queued is here; until the arena may differ from it.
+  /// Says that the copies which were queued are here; they are valid until the
+  /// arena may differ from them.
   void hold() { isHeld = true; }
   void forget() { isHeld = false; }
   /// False: not here; `host` is as it was.

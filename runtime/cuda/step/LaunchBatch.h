@@ -27,8 +27,8 @@ public:
 
 private:
   const tsr_abi_device_kernel *kernel = nullptr;
-  int64_t count = 0; ///< of the launches collected
-  int64_t total = 0; ///< of all that run as one
+  int64_t count = 0; ///< launches collected so far
+  int64_t total = 0; ///< launches that run as one
   BatchTable table{};
 };
 

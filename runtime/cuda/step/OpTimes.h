@@ -1,6 +1,6 @@
 //===- OpTimes.h - when each op of a step ran on the GPU --------*- C++ -*-===//
-// Of a step that is traced: it is queued call by call, with an event before and
-// one after what each op puts into a stream. The host is ahead of the GPU
+// A step that is traced is queued call by call, with an event before and one
+// after the work that each op puts into a stream. The host is ahead of the GPU
 // where ops take longer than to queue them; elsewhere a time is the host's.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_STEP_OPTIMES_H

@@ -18,12 +18,13 @@ public:
   bool needsMemory() const { return bytes() > counts.size(); }
   void allocate();
 
-  /// Where the op writes the most that it made.
+  /// Returns where the op writes the most rounds that it made.
   int *at(int64_t op) const;
   void clear(cudaStream_t stream) const;
   void queue(cudaStream_t stream) const;
 
-  /// Of the last step, when its stream is done; 0 for other ops.
+  /// Returns the count of the last step, when its stream is done; 0 for other
+  /// ops.
   int64_t of(int64_t op) const;
   int64_t most() const;
 
@@ -32,7 +33,7 @@ private:
     return static_cast<int64_t>(places.size() * sizeof(int));
   }
 
-  std::map<int64_t, size_t> places; ///< by op
+  std::map<int64_t, size_t> places; ///< one for each op
   DeviceMemory counts;
   PinnedMemory copies;
 };

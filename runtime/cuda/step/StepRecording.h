@@ -31,7 +31,7 @@ public:
   StepScalars &scalars() { return table; }
 
 private:
-  /// What every step reads of a list.
+  /// The parts of a list that every step reads.
   struct List {
     std::vector<int64_t> deciding; ///< scalars, ascending
     std::vector<int64_t> varying;  ///< positions of calls with per-step scalars
