@@ -37,13 +37,13 @@ typedef struct tsr_abi_header {
   uint8_t signature[TSR_SIGNATURE_BYTES];
 } tsr_abi_header;
 
-/* What an artifact may hold at most: enough for every model, and so little that
- * sums and products of what was checked do not overflow. The compiler refuses
- * a program beyond it, the runtime an artifact. */
+/* Limits of an artifact: enough for every model, and so little that sums and
+ * products of checked numbers do not overflow. The compiler refuses a program
+ * beyond them, the runtime an artifact. */
 #define TSR_LIMIT_METADATA_BYTES (INT64_C(1) << 28)
 #define TSR_LIMIT_RANKS (INT64_C(1) << 16)
 #define TSR_LIMIT_DIMENSION (INT64_C(1) << 40)
-#define TSR_LIMIT_ELEMENTS (INT64_C(1) << 56) /* of a tensor */
+#define TSR_LIMIT_ELEMENTS (INT64_C(1) << 56) /* in a tensor */
 #define TSR_LIMIT_ARENA_BYTES (INT64_C(1) << 50)
 
 /* Element types, as stored in buffers. */
@@ -73,9 +73,9 @@ typedef void (*tsr_abi_kernel)(void *const *buffers, const int64_t *scalars,
  * its int64 scalars in device memory, then a pointer to the workspace that it
  * shares with `next`: device memory that holds nothing between launches. */
 typedef struct tsr_abi_device_kernel {
-  const char *name;     /* of its function in the image */
-  int64_t blocks;       /* of the grid */
-  int64_t threads;      /* of a block */
+  const char *name;     /* its function's name in the image */
+  int64_t blocks;       /* blocks in the grid */
+  int64_t threads;      /* threads in a block */
   int64_t shared_bytes; /* dynamic shared memory of a block */
   int64_t buffers;
   int64_t scalars;
@@ -110,8 +110,8 @@ typedef struct tsr_abi_device_image {
 typedef int32_t (*tsr_abi_entry)(void *context, int64_t op,
                                  void *const *buffers, const int64_t *args);
 
-/* What the generated code may call. abi_entries.def lists the entries, and
- * abi_arguments.h the arguments of each. */
+/* The functions that generated code may call. abi_entries.def lists the
+ * entries, and abi_arguments.h the arguments of each. */
 typedef struct tsr_abi_api {
   int64_t bytes; /* sizeof(tsr_abi_api) */
 #define TSR_ABI_ENTRY(name, NAME, KIND, BUFFERS, ARGUMENTS) tsr_abi_entry name;
@@ -126,7 +126,7 @@ enum {
   TSR_ENTRY_END
 };
 
-/* What an entry does. Collectives are calls of all ranks of a group, messages
+/* The kind of an entry. Collectives are calls of all ranks of a group, messages
  * of two ranks; control entries neither compute nor communicate. */
 enum {
   TSR_KIND_COMPUTE = 0,
@@ -142,8 +142,8 @@ typedef struct tsr_abi_call {
   int32_t entry;     /* TSR_ENTRY_* */
   int32_t kernel;    /* its number; it is buffers[0]. -1: none */
   int32_t buffers;   /* words after this */
-  int32_t arguments; /* of the entry */
-  int32_t first;     /* of these in the table of all */
+  int32_t arguments; /* number of the entry's arguments */
+  int32_t first;     /* index of the first of these in the table of all */
   int32_t computed;  /* words after those of buffers */
 } tsr_abi_call;
 
@@ -169,14 +169,14 @@ typedef int32_t (*tsr_abi_run)(const struct tsr_abi_frame *frame,
                                const tsr_abi_calls *calls,
                                const int64_t *scalars);
 
-/* What one rank hands to its program, for one optimizer step. */
+/* The data that one rank hands to its program, for one optimizer step. */
 typedef struct tsr_abi_frame {
   const tsr_abi_api *api;
   void *context;              /* the rank; passed on to every entry */
   unsigned char *arena;       /* all of the rank's buffers, 64-byte aligned */
   int64_t step;               /* optimizer step, from 0 */
-  int64_t seed;               /* of dropout */
-  const int64_t *coordinates; /* of the rank, one per mesh axis, mesh order */
+  int64_t seed;               /* the dropout seed */
+  const int64_t *coordinates; /* the rank's, one per mesh axis, mesh order */
   tsr_abi_run run;
 } tsr_abi_frame;
 

@@ -198,7 +198,7 @@ enum {
   TSR_COLLECTIVE_ROWS,          /* all_to_all, exchange_rows */
   TSR_COLLECTIVE_GATHERS_OUTER, /* all_to_all only */
   TSR_COLLECTIVE_ROOT,
-  TSR_COLLECTIVE_GATED_EXPERTS, /* where there are gates, as the next */
+  TSR_COLLECTIVE_GATED_EXPERTS, /* this and the next: if there are gates */
   TSR_COLLECTIVE_GATED_TOKENS,
   TSR_COLLECTIVE_GATED_ROW,
   TSR_COLLECTIVE_DTYPE_GATES,

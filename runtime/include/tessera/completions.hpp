@@ -23,7 +23,8 @@ public:
   CompletionError(int status, const std::string &why)
       : std::runtime_error(why), status(status) {}
 
-  /// Of what a Completion throws: what a client did wrong is 400.
+  /// Returns the status for an exception that a Completion throws: 400 if the
+  /// client did something wrong.
   static int statusOf(const std::exception &error) {
     if (auto *own = dynamic_cast<const CompletionError *>(&error))
       return own->status;
@@ -46,7 +47,7 @@ public:
 /// A model as its clients know it.
 struct CompletionModel {
   std::string name;
-  std::int64_t mostRequests; ///< That wait or run.
+  std::int64_t mostRequests; ///< Largest number of requests that wait or run.
   std::int64_t mostTokens;   ///< New ones of a request.
   TextGenerator &texts;
 
@@ -144,8 +145,8 @@ public:
   /// The JSON of what has come since the last call.
   std::string part() {
     Json choice = {{"index", 0}, {"text", std::exchange(text, "")}};
-    // As JSON, the tokens of one request at a time: they take several times as
-    // much memory as they do here.
+    // JSON is made of the tokens of one request at a time: they take several
+    // times as much memory as they do here.
     static std::mutex writing;
     std::unique_lock<std::mutex> lock(writing, std::defer_lock);
     if (!logs.empty())

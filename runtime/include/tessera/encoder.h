@@ -28,7 +28,7 @@ tsr_status tsr_encoder_create(const tsr_artifact *artifact,
                               const tsr_session_options *options,
                               const char *weights, tsr_encoder **out_encoder);
 void tsr_encoder_destroy(tsr_encoder *encoder);
-/* As tsr_session_notes, of the weights. */
+/* Returns notes on the weights, like tsr_session_notes. */
 const char *tsr_encoder_notes(tsr_encoder *encoder);
 
 /* Texts of a run are at most tsr_artifact_batch, tokens of a text at most
@@ -36,7 +36,8 @@ const char *tsr_encoder_notes(tsr_encoder *encoder);
  * whose probabilities a run can give, 0 of T5's encoder. */
 int64_t tsr_encoder_hidden_size(const tsr_encoder *encoder);
 int64_t tsr_encoder_max_predictions(const tsr_encoder *encoder);
-/* What stands for a token to predict, by the model's config; -1: nothing. */
+/* Returns the token that stands for a token to predict, by the model's config;
+ * -1: there is none. */
 int32_t tsr_encoder_mask_token(const tsr_encoder *encoder);
 
 typedef struct tsr_encoder_text {
@@ -64,13 +65,13 @@ tsr_status tsr_encoder_hidden(const tsr_encoder *encoder, size_t text,
  * among them: what sentence-transformers calls mean pooling. */
 tsr_status tsr_encoder_mean(const tsr_encoder *encoder, size_t text,
                             double *values, size_t count);
-/* How the last hidden states of the n tokens of a text, special ones among
- * them, become one vector, as sentence-transformers names it. */
+/* The ways to make one vector of the last hidden states of the n tokens of a
+ * text, special ones among them, by the names of sentence-transformers. */
 typedef enum tsr_pooling {
   TSR_POOLING_MEAN = 0,
-  TSR_POOLING_CLS,           /* that of the first token */
+  TSR_POOLING_CLS,           /* the first token's state */
   TSR_POOLING_MAX,           /* the largest of each element */
-  TSR_POOLING_LAST_TOKEN,    /* that of the last token */
+  TSR_POOLING_LAST_TOKEN,    /* the last token's state */
   TSR_POOLING_MEAN_SQRT_LEN, /* their sum divided by sqrt(n) */
   TSR_POOLING_WEIGHTED_MEAN  /* their mean with weights 1, 2, .. n */
 } tsr_pooling;
@@ -85,9 +86,10 @@ tsr_status tsr_encoder_log_probabilities(const tsr_encoder *encoder,
                                          size_t text, size_t which,
                                          double *values, size_t count);
 
-/* As tsr_session_read and tsr_session_write; between runs. Of role "output" are
- * "encode_hidden", [batch, sequence, hidden size], and unless there are none,
- * "encode_logits", [batch, tsr_encoder_max_predictions, vocabulary]. */
+/* Read and write tensors between runs, like tsr_session_read and
+ * tsr_session_write. Tensors of role "output" are "encode_hidden", [batch,
+ * sequence, hidden size], and unless there are none, "encode_logits", [batch,
+ * tsr_encoder_max_predictions, vocabulary]. */
 tsr_status tsr_encoder_read(tsr_encoder *encoder, const char *role,
                             const char *name, double *values, size_t count);
 tsr_status tsr_encoder_write(tsr_encoder *encoder, const char *role,

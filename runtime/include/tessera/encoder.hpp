@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// What a run of an Encoder takes in.
+/// A text of a run of an Encoder.
 struct EncoderText {
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> tokenTypes; ///< Empty: all are 0.
@@ -30,7 +30,7 @@ public:
     handle.reset(raw);
   }
 
-  /// What the calls below read is of the last run.
+  /// Runs the texts. The calls below read results of the last run.
   void run(const std::vector<EncoderText> &texts) {
     std::vector<tsr_encoder_text> given;
     for (const EncoderText &text : texts) {
@@ -53,7 +53,7 @@ public:
                                      values.size()));
     return values;
   }
-  /// Of the hidden states of all tokens.
+  /// Returns the mean of the hidden states of all tokens.
   std::vector<double> mean(std::size_t text) const {
     std::vector<double> values(tsr_encoder_hidden_size(get()));
     detail::check(tsr_encoder_mean(get(), text, values.data(), values.size()));
@@ -66,7 +66,7 @@ public:
         tsr_encoder_pooled(get(), text, pooling, values.data(), values.size()));
     return values;
   }
-  /// Of all tokens at positions[which].
+  /// Returns the log probabilities of all tokens at positions[which].
   std::vector<double> logProbabilities(std::size_t text,
                                        std::size_t which) const {
     std::vector<double> values(vocabulary);
@@ -79,7 +79,7 @@ public:
     return tsr_encoder_max_predictions(get());
   }
   std::int32_t maskToken() const { return tsr_encoder_mask_token(get()); }
-  /// What loading the weights has to say, a line each.
+  /// Returns the notes from loading the weights, a line each.
   std::string notes() const { return tsr_encoder_notes(get()); }
   tsr_encoder *get() const { return handle.get(); }
 

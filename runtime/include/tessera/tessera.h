@@ -102,32 +102,33 @@ typedef struct tsr_session_options {
                                per rank: "tcp" (the CPU's), "nccl" (CUDA's) */
   int32_t threads;          /* threads for all ranks of this process; 0: all
                                cores, shared between the machine's processes */
-  int32_t timeout_ms;       /* of one collective; 0: 60000 */
-  int64_t seed;             /* of initial values and dropout */
+  int32_t timeout_ms;       /* for one collective; 0: 60000 */
+  int64_t seed;             /* seeds initial values and dropout */
   int32_t poison;           /* not 0: fill the arena with NaN before use; on
                                "cuda" wait for each op, so that an error names it */
   /* A process per rank: all processes create the session at the same time, with
    * the same artifact and options but for `rank` and `local_rank`. */
   int32_t world_size; /* processes = ranks of the mesh; 0 or 1: this process has
                          all ranks */
-  int32_t rank;       /* of this process, from 0 */
+  int32_t rank;       /* this process's, from 0 */
   int32_t local_rank; /* its number on its machine: which GPU it takes */
   int32_t local_size; /* processes on its machine, which share the cores; 0:
                          both are found by asking the others */
   const char *rendezvous;        /* "HOST:PORT": rank 0 listens there */
   int32_t rendezvous_timeout_ms; /* until all have come; 0: 300000 */
-  const char *const *agreement;  /* what else must be the same in all processes:
-                                    names and values in turn, ended by NULL; a
-                                    difference is a TSR_MISMATCH that says which.
-                                    NULL: nothing else */
+  const char *const *agreement;  /* other properties that must be the same in
+                                    all processes: names and values in turn,
+                                    ended by NULL; a difference is a
+                                    TSR_MISMATCH that says which. NULL: there
+                                    are none */
   int32_t save_timeout_ms; /* for which processes wait for one that saves or
                               loads and says so; one that does not answer for
                               timeout_ms is missing; 0: 1800000 */
-  const char *secret; /* that all processes know and nobody else, at least 16
-                         bytes: each connection begins with a proof that both
-                         sides know it. NULL or "": only addresses of this
-                         machine are taken, and there a secret of the user that
-                         the first process keeps in XDG_STATE_HOME or
+  const char *secret; /* a secret that all processes know and nobody else, at
+                         least 16 bytes: each connection begins with a proof
+                         that both sides know it. NULL or "": only addresses of
+                         this machine are taken, and there a secret of the user
+                         that the first process keeps in XDG_STATE_HOME or
                          ~/.local/state, as tessera/rendezvous-secret */
   int32_t trusts_network;   /* not 0: take any address without a secret */
   int64_t max_shard_bytes;  /* tensors in a file of saved weights, as the
@@ -163,15 +164,14 @@ typedef struct tsr_session_options {
  * in place of the library's, until the process ends; and it refuses with
  * TSR_MISMATCH artifacts that are compiled for different processors. */
 typedef struct tsr_processors {
-  const char *path; /* what to compile for, as --cpu has it: "native" where all
-                       processes have the same processor, else the path that all
-                       have; static */
+  const char *path; /* a value for --cpu: "native" if all processes have the
+                       same processor, else the path that all have; static */
   int32_t rank;     /* the first that has no more than this path */
 } tsr_processors;
-/* What all processes can compute with, for programs that compile before they
- * create a session; collective, and the processes meet at the rendezvous that
- * `options` name, as in tsr_session_create, whose errors it has. TSR_OK and
- * "native" in one process. */
+/* Finds the processor that all processes can compile for, for programs that
+ * compile before they create a session. Collective: the processes meet at the
+ * rendezvous that `options` name, as in tsr_session_create, whose errors it
+ * has. In one process it is TSR_OK and "native". */
 tsr_status tsr_processors_compare(const tsr_session_options *options,
                                   tsr_processors *out_processors);
 
@@ -191,17 +191,17 @@ typedef struct tsr_schedule {
   int64_t warmup_steps;
   int64_t total_steps;
   const char *kind;    /* NULL: "cosine" */
-  int64_t decay_steps; /* of "wsd"; 0: a tenth of total_steps, rounded up, but
-                          no more than the warm-up leaves */
+  int64_t decay_steps; /* length for "wsd"; 0: a tenth of total_steps, rounded
+                          up, but no more than the warm-up leaves */
 } tsr_schedule;
 
-/* What one step reads, each [batch, sequence] in C order, for the whole global
- * batch. A label is what its position predicts. Of a causal model that is the
- * token after ids[b][s]: labels[b][s] is Hugging Face's labels[b][s + 1], which
- * its models shift themselves, and the last one has a label here as well.
- * Labels of an encoder-decoder model are [batch, target], and its decoder reads
- * them shifted right after the start token. The loss is the mean over the
- * labels that count, of all sequences and micro-batches. */
+/* The inputs of one step, each [batch, sequence] in C order, for the whole
+ * global batch. A label is the token that its position predicts. In a causal
+ * model that is the token after ids[b][s]: labels[b][s] is Hugging Face's
+ * labels[b][s + 1], which its models shift themselves, and the last one has a
+ * label here as well. Labels of an encoder-decoder model are [batch, target],
+ * and its decoder reads them shifted right after the start token. The loss is
+ * the mean over the labels that count, of all sequences and micro-batches. */
 typedef struct tsr_batch {
   size_t size; /* sizeof(tsr_batch) */
   const int32_t *ids;
@@ -209,15 +209,16 @@ typedef struct tsr_batch {
                             a causal model it must be compiled with
                             --ignore-labels */
   const int32_t *token_types; /* NULL: all 0; for models that have them */
-  /* Of models compiled with --document-mask or --padding-mask: attention sees
+  /* For models compiled with --document-mask or --padding-mask: attention sees
    * from a position only those of the same segment, and -1 is padding, which
    * neither sees nor is seen and whose labels do not count. NULL: documents end
    * with the separator, or ids that are padding are. */
   const int32_t *segments;
-  const int32_t *decoder_segments; /* of an encoder-decoder model, [batch,
-                                      target]: what a position of the decoder
-                                      sees of itself and of the source. NULL:
-                                      padding is what reads no label that counts
+  const int32_t *decoder_segments; /* for an encoder-decoder model, [batch,
+                                      target]: the segments of the decoder's
+                                      positions, which see those of themselves
+                                      and of the source. NULL: a position is
+                                      padding if it reads no label that counts
                                       and is before none */
 } tsr_batch;
 
@@ -231,8 +232,8 @@ typedef struct tsr_step_result {
 typedef struct tsr_evaluation {
   double loss;     /* cross-entropy in nats, mean over the batch's labels that
                       count; perplexity is exp(loss) */
-  int64_t labels;  /* that count */
-  int64_t correct; /* of these: the largest logit is theirs (of equal ones the
+  int64_t labels;  /* number of labels that count */
+  int64_t correct; /* number of labels with the largest logit (of equal ones the
                       first, as argmax has it) */
 } tsr_evaluation;
 
@@ -247,15 +248,15 @@ tsr_status tsr_session_create(const tsr_artifact *artifact,
                               tsr_session **out_session);
 void tsr_session_destroy(tsr_session *session);
 
-/* What the first rank of this process runs on and how, for people; after steps
- * also what the device found it lacks. Owned by the session until the next
- * call of this function. */
+/* Describes, for people, the device that the first rank of this process runs
+ * on; after steps also what the device found it lacks. Owned by the session
+ * until the next call of this function. */
 const char *tsr_session_device(const tsr_session *session);
 
-/* What the last tsr_session_load_weights or tsr_session_save did that one may
- * not expect, a line each, "" if nothing: heads that the file lacks and that
- * were drawn, tensors that were ignored, a config.json that cannot be written.
- * Owned by the session until the next of these calls. */
+/* Returns what the last tsr_session_load_weights or tsr_session_save did that
+ * one may not expect, a line each, "" if nothing: heads that the file lacks and
+ * that were drawn, tensors that were ignored, a config.json that cannot be
+ * written. Owned by the session until the next of these calls. */
 const char *tsr_session_notes(const tsr_session *session);
 
 /* Draws the initial parameters from the session's seed (the same bits on every
@@ -309,11 +310,11 @@ typedef struct tsr_score {
   double log_probability; /* in nats: the sum over the tokens */
   int64_t predicted;      /* tokens that have the largest logit */
 } tsr_score;
-/* How probable the tokens [given, count) of a text are after those before them:
- * an evaluation of one text, in which all other labels are ignored. What ranks
- * of a split vocabulary send each other is a label's logit and a sum of
- * exponentials, no logits. TSR_UNSUPPORTED: the model is not causal, was
- * compiled without --ignore-labels, or as of tsr_session_evaluate.
+/* Scores the tokens [given, count) of a text: how probable they are after those
+ * before them. This is an evaluation of one text, in which all other labels are
+ * ignored. Ranks of a split vocabulary send each other a label's logit and a
+ * sum of exponentials, no logits. TSR_UNSUPPORTED: the model is not causal, was
+ * compiled without --ignore-labels, or as in tsr_session_evaluate.
  * TSR_INVALID_ARGUMENT: no token is given, or all are; there are more than the
  * model's sequence and one; a token is outside of the vocabulary. */
 tsr_status tsr_session_score(tsr_session *session, const int32_t *tokens,
@@ -331,7 +332,8 @@ tsr_status tsr_session_largest(tsr_session *session, int32_t value,
                                int32_t *out_largest);
 /* The next step's number. */
 int64_t tsr_session_next_step(const tsr_session *session);
-/* Of the run: tsr_session_load replaces the one that the session was given. */
+/* Returns the run's seed: tsr_session_load replaces the one that the session
+ * was given. */
 int64_t tsr_session_seed(const tsr_session *session);
 /* Sequences of the data that the steps of the run have taken, those before
  * tsr_session_load too, whatever their batch was, and skipped ones: where the
@@ -344,7 +346,7 @@ int64_t tsr_session_sequences(const tsr_session *session);
  * their bits. Such a step succeeds, takes its batch and its learning rate, and
  * its result says what loss and norm were. */
 int64_t tsr_session_skipped_steps(const tsr_session *session);
-/* Whether a label counted in the last step: 1, also before the first step, or
+/* Returns 1 if a label counted in the last step, also before the first step, or
  * 0: the tokens of its batch that labels could be are all padding, special or
  * separators, so that there was nothing to learn, and it was skipped. */
 int tsr_session_had_labels(const tsr_session *session);
@@ -369,7 +371,7 @@ tsr_status tsr_session_read_f32(tsr_session *session, const char *role,
 tsr_status tsr_session_write_f32(tsr_session *session, const char *role,
                                  const char *name, const float *values,
                                  size_t count);
-/* What one rank holds of a tensor, padding and all: its local shape, widened to
+/* Reads a rank's part of a tensor, padding and all: its local shape, widened to
  * f64. For tests and `tessera verify`. TSR_INVALID_ARGUMENT: the rank is of
  * another process. */
 tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
@@ -377,16 +379,16 @@ tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
                                   double *values, size_t count);
 
 /* ---- generator: a model that continues texts --------------------------- */
-/* Of an artifact compiled with --programs generate. Requests may be added and
- * cancelled, and tokens taken, from any thread; one thread at a time calls
- * tsr_generator_step, which runs one step: the next token of every request that
- * has begun, and a part of the prompts of those that have not. A request waits
- * until a slot is free; slots and positions are the generator's own matter.
- * What a request becomes depends on nothing but its prompt and options. Where a
- * prompt begins as another text did whose keys and values are still there, that
- * part of it does not run again. Of a model with an encoder (T5) the prompt is
- * a source, of up to the artifact's length, which is encoded once, and the
- * text begins with the config's decoder_start_token_id. */
+/* Generates text with an artifact compiled with --programs generate. Requests
+ * may be added and cancelled, and tokens taken, from any thread; one thread at
+ * a time calls tsr_generator_step, which runs one step: the next token of every
+ * request that has begun, and a part of the prompts of those that have not. A
+ * request waits until a slot is free; the generator manages slots and positions
+ * itself. The tokens of a request depend on nothing but its prompt and options.
+ * Where a prompt begins as another text did whose keys and values are still
+ * there, that part of it does not run again. If the model has an encoder (T5),
+ * the prompt is a source, of up to the artifact's length, which is encoded
+ * once, and the text begins with the config's decoder_start_token_id. */
 typedef struct tsr_generator tsr_generator;
 
 typedef enum tsr_ending {
@@ -395,7 +397,7 @@ typedef enum tsr_ending {
   TSR_ENDED_LENGTH = 2,    /* max_new_tokens, or no place is left */
   TSR_ENDED_CANCELLED = 3, /* there is no token */
   TSR_ENDED_FAILED = 4,    /* its logits are not numbers: there is no token */
-  TSR_ENDED_SCORED = 5     /* of tsr_generator_score: all tokens are scored */
+  TSR_ENDED_SCORED = 5     /* all tokens of tsr_generator_score are scored */
 } tsr_ending;
 
 typedef struct tsr_generated {
@@ -412,7 +414,7 @@ typedef struct tsr_alternative {
   double log_probability;
 } tsr_alternative;
 
-/* How probable a given token is after those before it. */
+/* The probability of a given token after those before it. */
 typedef struct tsr_token_score {
   double log_probability; /* in the softmax of all logits, in nats */
   int32_t is_largest;     /* not 0: its logit is the largest; of equal ones, the
@@ -430,8 +432,8 @@ typedef struct tsr_score_options {
   size_t size;              /* sizeof(tsr_score_options) */
   tsr_on_scores *on_scores; /* gets the scores in place of
                                tsr_generator_take_scores; NULL: nobody */
-  void *context;            /* of on_scores */
-  int32_t recompute_prompt; /* as of tsr_request_options */
+  void *context;            /* passed to on_scores */
+  int32_t recompute_prompt; /* see tsr_request_options */
 } tsr_score_options;
 
 /* Called by the thread that runs tsr_generator_step, before that returns, for
@@ -446,30 +448,31 @@ typedef struct tsr_request_options {
   int64_t max_new_tokens; /* 0: as many as fit */
   double temperature;     /* 0: the most probable token, always; or at least
                              1e-30 */
-  int64_t top_k;          /* of the most probable ones, and those as probable as
-                             the last of them; 0: all. At most the artifact's
-                             --candidates, as `alternatives` */
+  int64_t top_k;          /* keeps so many of the most probable tokens, and
+                             those as probable as the last of them; 0: all. At
+                             most the artifact's --candidates, like
+                             `alternatives` */
   double top_p;           /* those of which the more probable ones sum to less
                              than this, where all that top_k keeps sum to 1; 0
                              or 1: all */
   double min_p; /* with at least this part of the largest probability */
-  int64_t seed; /* of the noise at each position */
+  int64_t seed; /* seeds the noise at each position */
   const int32_t *stop_tokens; /* the request ends after one of them */
   size_t stop_count;
-  double repetition_penalty; /* what the logit of each token that the prompt or
-                                the new text has is divided by if it is above 0,
-                                and multiplied by if not, before all else; from
-                                0.01 to 100; 0 or 1: nothing */
+  double repetition_penalty; /* the logit of each token that the prompt or the
+                                new text has is divided by this if it is above
+                                0, and multiplied by it if not, before all else;
+                                from 0.01 to 100; 0 or 1: nothing */
   int64_t alternatives; /* so many most probable tokens are reported beside each
                            one that is chosen */
   tsr_on_token *on_token;   /* gets the tokens of this request in place of
                                tsr_generator_next; NULL: nobody */
-  void *context;            /* of on_token */
+  void *context;            /* passed to on_token */
   int32_t recompute_prompt; /* not 0: all of the prompt runs, even if another
                                text began like it */
 } tsr_request_options;
 
-/* How the texts of a model end and are drawn, as its files say it. */
+/* The settings in a model's files for how its texts end and are drawn. */
 typedef struct tsr_generation_config {
   size_t size; /* sizeof(tsr_generation_config), set by the caller */
   const int32_t *end_tokens; /* eos_token_id: those that the vocabulary has */
@@ -482,9 +485,10 @@ typedef struct tsr_generation_config {
   int64_t top_k;
   double repetition_penalty;
   int64_t max_new_tokens;
-  const char *file;         /* that said it, for people; "": there is none */
-  const char *not_followed; /* what else it says that chooses other tokens, for
-                               people: "num_beams 4"; "": nothing */
+  const char *file;         /* the file that has the settings, for people; "":
+                               there is none */
+  const char *not_followed; /* other settings in it that choose other tokens,
+                               for people: "num_beams 4"; "": nothing */
 } tsr_generation_config;
 
 /* Reads generation_config.json, or where there is none, config.json, as
@@ -514,7 +518,7 @@ tsr_status tsr_generator_create(const tsr_artifact *artifact,
 tsr_status tsr_generator_create_on(tsr_session *session,
                                    tsr_generator **out_generator);
 void tsr_generator_destroy(tsr_generator *generator);
-/* As tsr_session_notes, of the weights. */
+/* Returns notes on the weights, like tsr_session_notes. */
 const char *tsr_generator_notes(tsr_generator *generator);
 /* `options` may be NULL. TSR_INVALID_ARGUMENT: the prompt is empty, or longer
  * than the artifact's length less one, or has a token outside of the
@@ -562,28 +566,28 @@ int64_t tsr_generator_active(const tsr_generator *generator);
 /* Tokens of prompts, of all requests so far, that no step ran because the same
  * text began another request. */
 int64_t tsr_generator_reused(const tsr_generator *generator);
-/* Of an artifact compiled with --candidates, whose steps leave the most
- * probable tokens: the most probability, of all tokens so far, of tokens that
+/* For artifacts compiled with --candidates, whose steps leave the most probable
+ * tokens: returns the most probability, over all tokens so far, of tokens that
  * top_p or min_p would have kept but that were not among these. 0: none. */
 double tsr_generator_left_out(const tsr_generator *generator);
-/* What is added to logit / temperature of a token at a position of a text (the
- * number of tokens before it) for a draw from the whole vocabulary, whose
- * outcome is the largest sum: Gumbel noise of the seed. */
+/* Returns the number that is added to logit / temperature of a token at a
+ * position of a text (the number of tokens before it) for a draw from the whole
+ * vocabulary, whose outcome is the largest sum: Gumbel noise of the seed. */
 double tsr_sampling_noise(int64_t seed, int64_t position, int32_t token);
 /* Returns when a request waits or runs, or after `timeout_ms`; below 0: never
  * without one. `out_active`, which may be NULL, is as of tsr_generator_active.
  * For a thread that steps while others add. */
 tsr_status tsr_generator_wait(tsr_generator *generator, int32_t timeout_ms,
                               int64_t *out_active);
-/* As tsr_session_read; between steps. "decode_logits" and "mixed_logits" of
- * role "output" are those of the last step that ran so few, or so many, rows:
- * [lanes, slots, vocabulary]. Of an artifact compiled with --candidates K,
- * "decode_candidates" are in their place, [lanes, slots, K, 2], the largest
- * logits and their tokens; "decode_totals", [lanes, slots], are the sums of
- * exp((logit - largest) / temperature); and likewise of "mixed". */
+/* Reads a tensor between steps, like tsr_session_read. "decode_logits" and
+ * "mixed_logits" of role "output" are those of the last step that ran so few,
+ * or so many, rows: [lanes, slots, vocabulary]. An artifact compiled with
+ * --candidates K has in their place "decode_candidates", [lanes, slots, K, 2],
+ * the largest logits and their tokens, and "decode_totals", [lanes, slots], the
+ * sums of exp((logit - largest) / temperature); and likewise for "mixed". */
 tsr_status tsr_generator_read(tsr_generator *generator, const char *role,
                               const char *name, double *values, size_t count);
-/* As tsr_session_write; between steps. */
+/* Writes a tensor between steps, like tsr_session_write. */
 tsr_status tsr_generator_write(tsr_generator *generator, const char *role,
                                const char *name, const double *values,
                                size_t count);
@@ -617,8 +621,8 @@ tsr_status tsr_generator_score_rows(tsr_generator *generator,
                                     const tsr_row *rows, const int32_t *labels,
                                     size_t row_count,
                                     tsr_token_score *out_scores);
-/* Of an artifact with candidates: how the token after the rows of a slot is
- * chosen in steps that follow, after a text whose tokens are penalized, and
+/* Sets how the token after the rows of a slot is chosen in the following steps
+ * of an artifact with candidates, after a text whose tokens are penalized, and
  * whose length is the position of a draw. TSR_INVALID_ARGUMENT: a request waits
  * or runs; the lane, the slot, a token or an option is out of range.
  * TSR_UNSUPPORTED: the steps leave all logits. */
@@ -626,21 +630,21 @@ tsr_status tsr_generator_place_sampling(tsr_generator *generator, int64_t lane,
                                         int64_t slot,
                                         const tsr_request_options *options,
                                         const int32_t *text, size_t count);
-/* Of a model with an encoder: encodes the source of a text whose rows follow in
- * its slot. TSR_INVALID_ARGUMENT: a request waits or runs; the lane, the slot
- * or a token is out of range; the source is empty or too long.
- * TSR_UNSUPPORTED: the model has no encoder. */
+/* Encodes the source of a text whose rows follow in its slot, for a model with
+ * an encoder. TSR_INVALID_ARGUMENT: a request waits or runs; the lane, the slot
+ * or a token is out of range; the source is empty or too long. TSR_UNSUPPORTED:
+ * the model has no encoder. */
 tsr_status tsr_generator_place_source(tsr_generator *generator, int64_t text,
                                       int64_t lane, int64_t slot,
                                       const int32_t *source, size_t count);
 
 /* ---- devices ----------------------------------------------------------- */
-/* What the machine has for a device, as JSON: "usable", "problem" (empty if
- * usable), "parts" (list of "what", "version", "without", "remedy"; an empty
- * version: not found), "devices" (list of "name", "architecture",
+/* Reports the machine's support for a device, as JSON: "usable", "problem"
+ * (empty if usable), "parts" (list of "what", "version", "without", "remedy";
+ * an empty version: not found), "devices" (list of "name", "architecture",
  * "memory_bytes", "multiprocessors"; empty for the CPU). Valid until the
- * thread's next call. Errors as of tsr_session_create: a missing plug-in is
- * TSR_NOT_FOUND. */
+ * thread's next call. Errors are those of tsr_session_create: a missing plug-in
+ * is TSR_NOT_FOUND. */
 tsr_status tsr_device_report(const char *device, const char **out_json);
 
 /* ---- checkpoints: directories with safetensors, global tensors --------- */
@@ -692,7 +696,7 @@ tsr_status tsr_session_prune(tsr_session *session, const char *directory,
  * its config or by its tensors, of another optimizer or of other data.
  * tsr_session_notes: what is trained otherwise than before. */
 tsr_status tsr_session_load(tsr_session *session, const char *directory);
-/* What a checkpoint says of its run, without its tensors. */
+/* The description of a checkpoint and its run, without its tensors. */
 typedef struct tsr_checkpoint tsr_checkpoint;
 /* Opens a step directory, or the newest complete one in DIR. TSR_NOT_FOUND;
  * TSR_CORRUPT: its manifest is altered. The tensors are not looked at. */
@@ -719,8 +723,8 @@ const char *tsr_checkpoint_manifest(const tsr_checkpoint *checkpoint);
  * elsewhere; TSR_UNSUPPORTED: weights in another format. Nothing is written
  * before all is checked. */
 tsr_status tsr_session_load_weights(tsr_session *session, const char *path);
-/* Whether tsr_session_load_weights finds a file by this path; it does not read
- * it. TSR_NOT_FOUND: there are no weights; TSR_UNSUPPORTED names weights in
+/* Finds out if tsr_session_load_weights accepts this path; does not read the
+ * file. TSR_NOT_FOUND: there are no weights; TSR_UNSUPPORTED names weights in
  * another format, as pytorch_model.bin, and what to do with them. */
 tsr_status tsr_weights_find(const char *path);
 /* Parameters of adapters only, from a directory with adapter_model.safetensors
@@ -753,16 +757,16 @@ typedef struct tsr_data_options {
                          of these */
   int64_t sequence;   /* tokens of one sequence */
   int64_t vocabulary; /* a larger token id is an error */
-  int64_t seed;       /* of the order */
+  int64_t seed;       /* seeds the order */
   int64_t target;     /* tokens of a target after each sequence; 0: none */
-  const double *weights;      /* of each path, its share of the sequences: not
-                                 negative, with a positive sum; NULL: the files are
-                                 joined to one stream */
-  double validation_fraction; /* of each file, held out from its end; 0: none.
-                                 In a file that says where documents begin, cut
-                                 at the nearest begin of one */
-  const char *part; /* what is read if a fraction is held out: "training" (NULL)
-                       or "validation" */
+  const double *weights;      /* for each path, its share of the sequences: not
+                                 negative, with a positive sum; NULL: the files
+                                 are joined to one stream */
+  double validation_fraction; /* share of each file, held out from its end; 0:
+                                 none. In a file that says where documents
+                                 begin, cut at the nearest begin of one */
+  const char *part; /* the part to read if a fraction is held out: "training"
+                       (NULL) or "validation" */
 } tsr_data_options;
 
 /* Opens `paths`; they must not change while they are read. With weights each
@@ -787,20 +791,20 @@ typedef struct tsr_data_options {
 tsr_status tsr_data_open(const char *const *paths, size_t count,
                          const tsr_data_options *options, tsr_data **out_data);
 void tsr_data_destroy(tsr_data *data);
-/* What a file is that begins with the `count` bytes `head`, if it is an
- * archive, a table or the like, which hold neither text nor tokens as they are:
- * "compressed by gzip", "a Parquet table"; else NULL. tsr_data_open refuses
- * such files. Of text, the first bytes may be those of one by chance: ask where
- * a file is not text. */
+/* Names the format of a file that begins with the `count` bytes `head`, if it
+ * is an archive, a table or the like, which hold neither text nor tokens as
+ * they are: "compressed by gzip", "a Parquet table"; else NULL. tsr_data_open
+ * refuses such files. The first bytes of a text may be those of one by chance:
+ * ask only for a file that is not text. */
 const char *tsr_data_foreign(const void *head, size_t count);
 /* Tokens in all files together, of the part that is read. This holds for what
  * follows, too. */
 int64_t tsr_data_tokens(const tsr_data *data);
 /* Sequences that differ: an epoch, or with weights one of each file. */
 int64_t tsr_data_sequences(const tsr_data *data);
-/* What is read of file `file` (from 0): its tokens [first, first + tokens), and
- * the share of all sequences that these are. TSR_INVALID_ARGUMENT: there are
- * not so many files. */
+/* Finds the part of file `file` (from 0) that is read: its tokens [first, first
+ * + tokens), and the share of all sequences that these are.
+ * TSR_INVALID_ARGUMENT: there are not so many files. */
 tsr_status tsr_data_file(const tsr_data *data, size_t file, int64_t *out_first,
                          int64_t *out_tokens, double *out_share);
 /* Bytes of a token, in the file that has the widest: 1 if all are text or
@@ -809,9 +813,9 @@ int64_t tsr_data_token_bytes(const tsr_data *data);
 /* Documents of the files that say where theirs begin (Megatron's); 0: none
  * does. They are counted over these files in order. */
 int64_t tsr_data_documents(const tsr_data *data);
-/* Where a document begins in all files, joined in order, and how many tokens it
- * has: none of an empty one. TSR_INVALID_ARGUMENT: there are not so many;
- * TSR_IO. */
+/* Finds where a document begins in all files, joined in order, and how many
+ * tokens it has: none if it is empty. TSR_INVALID_ARGUMENT: there are not so
+ * many; TSR_IO. */
 tsr_status tsr_data_document(const tsr_data *data, int64_t document,
                              int64_t *out_first, int64_t *out_tokens);
 /* The global batch of a step, [batch, sequence + 1], where the token after a

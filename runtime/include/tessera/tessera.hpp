@@ -83,7 +83,7 @@ public:
   std::int64_t ranks() const { return tsr_artifact_ranks(get()); }
   std::int64_t batch() const { return tsr_artifact_batch(get()); }
   std::int64_t sequence() const { return tsr_artifact_sequence(get()); }
-  /// Of an encoder-decoder model; 0: it is none.
+  /// Tokens of a target in an encoder-decoder model; 0: it is none.
   std::int64_t target() const { return tsr_artifact_target(get()); }
   /// Tokens per sequence that a step reads.
   std::int64_t columns() const { return tsr_artifact_columns(get()); }
@@ -234,7 +234,8 @@ public:
   void load(const std::string &directory) {
     detail::check(tsr_session_load(get(), directory.c_str()));
   }
-  /// What the session is trained on, which its checkpoints then name.
+  /// Names the data that the session is trained on, which its checkpoints then
+  /// name.
   void useData(const Data &data);
   /// The same, though it may be other data than the checkpoint's.
   void changeData(const Data &data);
@@ -247,7 +248,7 @@ public:
       names.push_back(path.c_str());
     detail::check(tsr_session_compare_files(get(), names.data(), names.size()));
   }
-  /// What the last loadWeights or save has to say, a line each.
+  /// Returns the notes of the last loadWeights or save, a line each.
   std::string notes() const { return tsr_session_notes(get()); }
   void loadWeights(const std::string &path) {
     detail::check(tsr_session_load_weights(get(), path.c_str()));
@@ -287,14 +288,14 @@ struct GenerationConfig {
   tsr_generation_config values = {}; ///< Its pointers are not to be used.
 };
 
-/// How a request is continued; the defaults are those of tsr_request_options.
+/// Returns default options of a request, those of tsr_request_options.
 inline tsr_request_options requestOptions() {
   tsr_request_options options = {};
   options.size = sizeof options;
   return options;
 }
 
-/// How a text is scored; the defaults are those of tsr_score_options.
+/// Returns default options for scoring a text, those of tsr_score_options.
 inline tsr_score_options scoreOptions() {
   tsr_score_options options = {};
   options.size = sizeof options;
@@ -378,14 +379,14 @@ public:
   std::int64_t reused() const { return tsr_generator_reused(get()); }
   /// The most probability that candidates have left out of a token's choice.
   double leftOut() const { return tsr_generator_left_out(get()); }
-  /// As active(), once a request waits or runs, or after so long; below 0:
+  /// Returns active() once a request waits or runs, or after so long; below 0:
   /// never without one.
   std::int64_t wait(std::int32_t milliseconds) {
     std::int64_t count = 0;
     detail::check(tsr_generator_wait(get(), milliseconds, &count));
     return count;
   }
-  /// What loading the weights has to say, a line each.
+  /// Returns the notes from loading the weights, a line each.
   std::string notes() const { return tsr_generator_notes(get()); }
   tsr_generator *get() const { return handle.get(); }
 
@@ -437,7 +438,7 @@ public:
       : generator(artifact, weights, options), thread([this] { run(); }) {}
   GeneratorThread(const GeneratorThread &) = delete;
   GeneratorThread &operator=(const GeneratorThread &) = delete;
-  /// What waits or runs ends as cancelled.
+  /// Cancels requests that wait or run.
   ~GeneratorThread() {
     stop();
     thread.join();
@@ -556,13 +557,13 @@ public:
     handle.reset(raw);
   }
 
-  /// Of the part that is read.
+  /// Tokens of the part that is read.
   std::int64_t tokens() const { return tsr_data_tokens(get()); }
   /// An epoch, or with weights one of each file.
   std::int64_t sequences() const { return tsr_data_sequences(get()); }
   struct File {
-    std::int64_t first, tokens; ///< of the file, those that are read
-    double share;               ///< of all sequences
+    std::int64_t first, tokens; ///< the file's tokens that are read
+    double share;               ///< share of all sequences
   };
   File file(std::size_t number) const {
     File found = {};

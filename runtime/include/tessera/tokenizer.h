@@ -28,9 +28,9 @@ typedef enum tsr_special {
   TSR_WITH_SPECIAL = 1
 } tsr_special;
 
-/* Of a Hugging Face folder, or of the file in it. TSR_NOT_FOUND: it holds no
- * tokenizer; TSR_UNSUPPORTED names the part of it that is not supported;
- * TSR_CORRUPT: a file that is torn, or contradicts itself. */
+/* Loads the tokenizer of a Hugging Face folder, or a file in it. TSR_NOT_FOUND:
+ * it holds no tokenizer; TSR_UNSUPPORTED names the part of it that is not
+ * supported; TSR_CORRUPT: a file that is torn, or contradicts itself. */
 tsr_status tsr_tokenizer_load(const char *path, tsr_tokenizer **out_tokenizer);
 /* Ids are the bytes of a text, 0 to 255, as tsr_data_open reads text files: for
  * models that were trained on these. There are no special tokens, and bytes
@@ -64,11 +64,11 @@ tsr_status tsr_tokenizer_encode(tsr_tokenizer *tokenizer, const char *text,
 tsr_status tsr_tokenizer_decode(tsr_tokenizer *tokenizer, const int32_t *ids,
                                 size_t count, tsr_special special,
                                 const char **out_text, size_t *out_bytes);
-/* How many bytes of text the ids from `first` on add to those before them: by
- * so many the decoded text of all is longer. Each byte of a character that is
- * not complete counts as one, where decoding writes U+FFFD. Without special
- * tokens these have no bytes. TSR_INVALID_ARGUMENT: `first` is above `count`,
- * or an id is outside of the vocabulary. */
+/* Counts the bytes of text that the ids from `first` on add to those before
+ * them: by so many the decoded text of all is longer. Each byte of a character
+ * that is not complete counts as one, where decoding writes U+FFFD. Without
+ * special tokens these have no bytes. TSR_INVALID_ARGUMENT: `first` is above
+ * `count`, or an id is outside of the vocabulary. */
 tsr_status tsr_tokenizer_count_bytes(const tsr_tokenizer *tokenizer,
                                      const int32_t *ids, size_t count,
                                      size_t first, tsr_special special,
@@ -89,17 +89,17 @@ void tsr_token_stream_destroy(tsr_token_stream *stream);
  * TSR_INVALID_ARGUMENT: one is empty or no UTF-8. */
 tsr_status tsr_token_stream_set_stops(tsr_token_stream *stream,
                                       const char *const *stops, size_t count);
-/* Which stop has ended the text, from 0; -1: none. What is pushed after it is
- * no text. */
+/* Returns the number of the stop that has ended the text, from 0; -1: none. Ids
+ * pushed after it add no text. */
 int64_t tsr_token_stream_stop(const tsr_token_stream *stream);
-/* What the id adds to the text, in whole characters; "" if it ends within one.
+/* Adds an id, and gives its text in whole characters; "" if it ends within one.
  * Valid until the next call with the stream. TSR_INVALID_ARGUMENT: the id is
  * outside of the vocabulary. */
 tsr_status tsr_token_stream_push(tsr_token_stream *stream, int32_t id,
                                  const char **out_text, size_t *out_bytes);
-/* What is left: what was held back, and U+FFFD for a character that was not
- * completed. The next push begins anew, with the same stops; until then
- * tsr_token_stream_stop says what has ended the text. */
+/* Gives the rest of the text: what was held back, and U+FFFD for a character
+ * that was not completed. The next push begins anew, with the same stops; until
+ * then tsr_token_stream_stop says what has ended the text. */
 tsr_status tsr_token_stream_finish(tsr_token_stream *stream,
                                    const char **out_text, size_t *out_bytes);
 

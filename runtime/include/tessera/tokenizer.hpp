@@ -44,7 +44,7 @@ public:
     detail::check(tsr_tokenizer_find(get(), token.c_str(), &id));
     return id;
   }
-  /// That ends a document; "": the folder names none.
+  /// The token that ends a document; "": the folder names none.
   std::string endToken() const { return tsr_tokenizer_end_token(get()); }
 
   std::vector<std::int32_t> encode(const std::string &text,
@@ -63,7 +63,7 @@ public:
                                        &text, &bytes));
     return {text, bytes};
   }
-  /// Of text that ids from `first` on add to those before them.
+  /// Bytes of the text that ids from `first` on add to those before them.
   std::int64_t countBytes(const std::vector<std::int32_t> &ids,
                           std::size_t first = 0,
                           tsr_special special = TSR_WITHOUT_SPECIAL) const {
@@ -102,16 +102,16 @@ public:
     detail::check(
         tsr_token_stream_set_stops(get(), texts.data(), texts.size()));
   }
-  /// Which of them has ended it; -1: none.
+  /// Returns the number of the stop that has ended it; -1: none.
   std::int64_t stop() const { return tsr_token_stream_stop(get()); }
-  /// What the id adds, in whole characters.
+  /// Returns the text that the id adds, in whole characters.
   std::string push(std::int32_t id) {
     const char *text = nullptr;
     std::size_t bytes = 0;
     detail::check(tsr_token_stream_push(get(), id, &text, &bytes));
     return {text, bytes};
   }
-  /// What is left.
+  /// Returns the rest of the text.
   std::string finish() {
     const char *text = nullptr;
     std::size_t bytes = 0;
@@ -168,7 +168,7 @@ public:
                                      const std::vector<std::string> &stops,
                                      std::int64_t most);
   std::int64_t active() const { return generator.active(); }
-  /// What waits or runs ends as cancelled. Nothing is added after it.
+  /// Cancels requests that wait or run. Nothing is added after it.
   void stop() { generator.stop(); }
   /// Why a step has failed, which ends all requests; "": none has.
   std::string failure() const { return generator.failure(); }
@@ -187,7 +187,7 @@ private:
     return token >= tokenizer.vocabularySize();
   }
 
-  std::mutex mutex; // of the tokenizer and all streams
+  std::mutex mutex; // guards the tokenizer and all streams
   std::mutex beginning;
   Tokenizer tokenizer;
   const GenerationConfig config;
@@ -240,7 +240,7 @@ public:
   /// Tokens of the prompt, and those that were taken.
   std::size_t promptTokens() const { return given; }
   std::size_t newTokens() const { return count; }
-  /// How it has ended; TSR_GOES_ON: it has not.
+  /// Returns how it has ended; TSR_GOES_ON: it has not.
   std::int32_t ended() const { return end; }
   /// Why it has ended before its time; "": it has not.
   std::string failure() const {
