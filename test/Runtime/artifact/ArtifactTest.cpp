@@ -76,7 +76,7 @@ TEST_F(ArtifactFile, EveryFlippedBitIsCorrupt) {
   }
 }
 
-/// Of every few contents one has a signature of zeros by such a key.
+/// One in a few contents has a signature of zeros by such a key.
 TEST_F(ArtifactFile, KeysOfSmallOrderSignNothing) {
   const uint8_t ends[][2] = {
       {0, 0}, {1, 0}, {0xec, 0x7f}, {0xed, 0x7f}, {0xee, 0x7f}};
@@ -133,8 +133,8 @@ void addTensor(json &metadata, int64_t offset, const char *role,
                                  {"sharding", json::array()}});
 }
 
-/// Of two slots of four places, with a cache of this shape behind the rest, and
-/// scores of so many rows; 0: none, as in older artifacts.
+/// Adds two slots of four places, with a cache of this shape behind the rest,
+/// and scores of so many rows; 0: none, as in older artifacts.
 void addGeneration(json &metadata, const json &cache, int64_t scored = 0) {
   metadata["model"].update(
       {{"lanes", 1}, {"slots", 2}, {"places", 4}, {"prefill_chunk", 1}});

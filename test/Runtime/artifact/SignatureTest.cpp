@@ -65,7 +65,7 @@ Key makeKey(int type) {
   return {key, EVP_PKEY_free};
 }
 
-/// What `write` puts into a BIO.
+/// Returns the text that `write` puts into a BIO.
 template <class Write> std::string pemOf(const Write &write) {
   std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new(BIO_s_mem()), BIO_free);
   EXPECT_EQ(write(bio.get()), 1);
@@ -133,7 +133,7 @@ protected:
     tsr_artifact_destroy(loaded);
     return status;
   }
-  /// By anyone.
+  /// Loads an artifact that anyone may have signed.
   tsr_status loadAny(const std::string &content,
                      std::string *signer = nullptr) {
     writeFile(artifact, content);
@@ -152,7 +152,8 @@ protected:
     EXPECT_EQ(loadAny(content, &signer), TSR_OK) << tsr_last_error();
     return signer;
   }
-  /// As whoever changes a file does it: only the signature is wrong then.
+  /// Writes a hash that fits, as whoever changes a file would: only the
+  /// signature is wrong then.
   static std::string withHash(std::string content) {
     uint64_t hash = XXH3_64bits(&content[sizeof(tsr_abi_header)],
                                 content.size() - sizeof(tsr_abi_header));
@@ -268,7 +269,7 @@ TEST_F(Signature, EveryOtherLengthIsRefused) {
   std::memcpy(longer.data(), &header, sizeof header);
   EXPECT_EQ(load(withHash(longer)), TSR_CORRUPT);
   EXPECT_CONTAINS(tsr_last_error(), "has a signature that key ");
-  // What is metadata and what is code is also signed.
+  // The border between metadata and code is also signed.
   header.code_bytes -= 2;
   ++header.metadata_bytes;
   std::string shifted = good;

@@ -347,7 +347,7 @@ TEST(Checkpoint, ADirectoryThatVanishedIsNotMadeAgain) {
   EXPECT_EQ(save(training, path), TSR_IO);
   EXPECT_CONTAINS(tsr_last_error(), "mount its file system again");
   EXPECT_FALSE(fs::exists(path));
-  fs::create_directory(path); // where it was mounted
+  fs::create_directory(path); // the directory below the mount
   EXPECT_EQ(save(training, path), TSR_IO);
   EXPECT_TRUE(fs::is_empty(path));
   fs::remove(path);

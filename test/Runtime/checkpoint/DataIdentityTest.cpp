@@ -109,7 +109,7 @@ TEST_F(CheckpointData, OtherDataIsRefused) {
   expectRefused({{"a.txt", "b.txt"}, {0.7, 0.3}, 0.2, "validation"},
                 "file 1 ('a.txt') gives tokens 80 to 100, it gave tokens 0 to "
                 "80");
-  // As long as before, with another last token.
+  // The length is that of before, but the last token is another one.
   writeFile(directory / "b.txt", std::string(60, 'b') + "enD");
   expectRefused({{"a.txt", "b.txt"}, {0.7, 0.3}, 0.2},
                 "file 2 is 'b.txt' of 63 tokens (hash ");

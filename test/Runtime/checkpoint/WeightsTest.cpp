@@ -368,7 +368,7 @@ TEST(WeightNames, TiedTensorMayHaveItsOtherName) {
             expected());
 }
 
-/// As version 5 of transformers writes an untied T5.
+/// Version 5 of transformers writes an untied T5 this way.
 TEST(WeightNames, HeadOfAnUntiedModelIsNotTakenForATiedOne) {
   Training training(1, 1, {}, renamed("transformer.w", "shared.weight"));
   std::vector<double> before = training.read("parameter", "shared.weight", V);

@@ -40,7 +40,8 @@ TEST_P(CommunicatorFailure, AllToAllOfTwoForms) {
 /// Gates of the two sides are not those of one routing.
 TEST(RowExchange, RanksThatExpectOtherRowsThanAreSentFail) {
   World world(Kind::Threads, {{{"ep", 2}}});
-  // As in a session, they outlive a failure: the other rank may still read.
+  // The buffers outlive a failure, as in a session: the other rank may still
+  // read.
   std::vector<float> sources[2], targets[2];
   onRanks(world, [&](int64_t rank) {
     RowExchange exchange;

@@ -42,8 +42,8 @@ TEST_P(Conformance, AllReduceSumsExactlyUnderRandomDelays) {
 
 TEST_P(Conformance, AllReduceAddsInRankOrder) {
   World world = makeWorld({{"tp", 3}});
-  // Of three, neighbours first is rank order: (1e8 + 1) - 1e8 is 0; any other
-  // order gives 1.
+  // The order of three addends shows: with neighbours first, which is rank
+  // order, (1e8 + 1) - 1e8 is 0; any other order gives 1.
   const float addends[] = {1e8f, 1.0f, -1e8f};
   onRanks(world, [&](int64_t rank) {
     std::vector<float> data(1000, addends[rank]);
@@ -426,7 +426,7 @@ TEST_P(Conformance, BroadcastAndBarrier) {
     int32_t data[2] = {static_cast<int32_t>(rank), 5};
     ASSERT_TRUE(
         world.ranks[rank]->broadcast(call(1, 2, TSR_DTYPE_I32), 1, data).ok());
-    EXPECT_EQ(data[0], 2 + rank % 2); // of the member with dp = 1
+    EXPECT_EQ(data[0], 2 + rank % 2); // sent by the member with dp = 1
     Delay delay(rank);
     delay();
     ++before;

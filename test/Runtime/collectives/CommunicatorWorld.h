@@ -22,7 +22,7 @@ struct WorldSettings {
   std::vector<tessera::Axis> axes;
   int timeoutMs = 60000;
   int threads = 1;
-  // Of processes alone:
+  // The next two are for processes alone.
   int firstTimeoutMs = 0; ///< rank 0's, if it has another
   int saveTimeoutMs = 60000;
 };
@@ -44,7 +44,7 @@ protected:
     return World(GetParam(), {std::move(axes), timeoutMs, threads});
   }
 };
-/// What fails; its tests are beside those of what works.
+/// Tests of calls that fail, beside those of calls that work.
 class CommunicatorFailure : public Conformance {};
 
 /// Runs body(rank) on a thread per rank.
@@ -83,7 +83,7 @@ private:
   std::mt19937 random;
 };
 
-/// Of a test: short deadlines.
+/// Options of a test: short deadlines.
 tessera::ProcessOptions processOf(int64_t rank, int64_t size,
                                   const std::string &rendezvous);
 

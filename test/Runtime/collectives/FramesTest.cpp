@@ -84,7 +84,8 @@ struct Pair {
   Socket near, far;
 };
 
-/// What waiting for a byte of the other side ends with, and after how long.
+/// Waits for a byte of the other side; returns how that ended, and after how
+/// long.
 std::pair<std::string, double> waitForByte(const Socket &socket,
                                            std::chrono::milliseconds time) {
   using Clock = std::chrono::steady_clock;

@@ -152,13 +152,14 @@ TEST(ProcessWorld, HasNotLeftBeforeItsFramesAreHere) {
   end.join();
 }
 
-/// What rank `own` of two says when the other one ends while it waits for it.
+/// Returns the message of rank `own` of two when the other one ends while it
+/// waits for it.
 std::string messageWhenPeerEnds(int64_t own, Lane lane) {
   std::string at = freeRendezvous();
   std::thread killed([&] {
     ProcessLinks links = joinProcesses(processOf(1 - own, 2, at), {});
     ProcessLink &link = links.peers[own];
-    char byte; // of the call: it waits now
+    char byte; // it waits now, as a byte of the call has come
     receiveAll(lane == Lane::Program ? link.data : link.background, &byte, 1,
                std::chrono::steady_clock::now() + std::chrono::seconds(20));
   });

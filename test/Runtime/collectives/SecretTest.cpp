@@ -185,7 +185,7 @@ TEST(Secret, ProofsCannotBeSentAgain) {
   std::vector<Socket> listeners = listenOn({"127.0.0.1", 0});
   std::string at = concat("127.0.0.1:", portOf(listeners[0]));
   Reception reception(std::move(listeners), secret, {100, 10, 1000});
-  std::string heard; // what a friend says
+  std::string heard; // the message of a friend
   Opening opening = openingFor(secret), theirs;
   for (bool isFriend : {true, false}) {
     std::thread called([&] {

@@ -65,7 +65,7 @@ TEST(StartedMessages, BlockingOnesKeepTheOrder) {
   });
 }
 
-/// Of no bytes, of an odd number, and of so many that several threads copy.
+/// Sizes are 0, odd numbers, and so many bytes that several threads copy.
 TEST(StartedMessages, HaveAnySize) {
   for (int64_t bytes : {0, 1, 4097, (5 << 20) + 3}) {
     World world = threadWorld(3, 60000, 4);
@@ -147,7 +147,7 @@ TEST(StartedMessages, ProcessesHaveNone) {
   EXPECT_EQ(world.ranks[0]->startReceive({1, 1, 8}, &value), nullptr);
 }
 
-/// What a rank keeps of them: by buffer, with a trace of what was copied.
+/// A rank keeps its messages by buffer, with a trace of what was copied.
 TEST(StartedMessages, AreWaitedForByBuffer) {
   World world = threadWorld(2);
   onRanks(world, [&](int64_t rank) {

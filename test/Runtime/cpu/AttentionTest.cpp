@@ -115,7 +115,7 @@ TEST(Attention, NanIsNotSwallowed) {
   EXPECT_FALSE(std::isnan(x.o.get(49 * c.rowO())));
 }
 
-/// As many keys before a query as the window has: those of the case.
+/// There are as many keys before a query as the case's window has.
 TEST(Attention, QueriesThatSeeNoKeyHaveOutputZero) {
   for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64}) {
     AttentionCase c{1, 2, 1, 260, 70, 16, true};
@@ -143,7 +143,7 @@ TEST(Attention, AWindowOfAllKeysIsNone) {
   EXPECT_TRUE(plain.o == windowed.o && plain.lse == windowed.lse);
 }
 
-/// Of documents, padding and the whole: which rows have keys.
+/// The rows that have keys are those of documents, of padding, and all.
 TEST(Attention, PaddingSeesNothingAndIsNotSeen) {
   for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64})
     for (bool causal : {false, true}) {
@@ -151,7 +151,8 @@ TEST(Attention, PaddingSeesNothingAndIsNotSeen) {
       c.dtype = dtype;
       c.querySegments = c.keySegments = segmentsOf(200, {70, -130});
       AttentionData x(c, 3), changed(c, 3);
-      // What no query sees may be anything, whole blocks of it not even read.
+      // Keys that no query sees may have any value; whole blocks of them are
+      // not even read.
       for (int64_t t = 128; t < 200; ++t)
         for (int64_t i = 0; i < c.rowKV(); ++i)
           for (Buffer *keys : {&changed.kBuffer, &changed.vBuffer})

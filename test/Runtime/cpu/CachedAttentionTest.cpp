@@ -20,13 +20,13 @@ namespace {
 
 struct Shape {
   int64_t lanes, slots, places, heads, kvHeads, headDim, window;
-  int64_t buckets = 0; ///< Of biases by distance.
+  int64_t buckets = 0; ///< Buckets of biases by distance.
 };
 
 /// Some distances have a bucket each, some are farther than this.
 constexpr int64_t kMaxDistance = 19;
 
-/// Of the ranks that share places: how many there are, and which this is.
+/// The number of ranks that share places, and this one's.
 struct Share {
   int64_t ranks = 1, ordinal = 0;
 };
@@ -58,7 +58,7 @@ public:
     }
   }
 
-  /// What a naive softmax makes of a row.
+  /// Returns the result of a naive softmax for a row.
   std::vector<double> expected(const T *q, int64_t lane, int64_t slot,
                                int64_t position, double scale) const {
     const int64_t first =
@@ -86,7 +86,8 @@ public:
     return out;
   }
 
-  /// As Raffel et al. 2020 have it, with all buckets for what is before.
+  /// The buckets are those of Raffel et al. 2020, all of them for keys before
+  /// the query.
   double biasOf(int64_t distance, int64_t head) const {
     if (s.buckets == 0)
       return 0;
@@ -101,7 +102,7 @@ public:
     return double(biases[bucket * s.heads + head]);
   }
 
-  /// Of all rows; 0 of those that nobody has.
+  /// Returns the results of all rows; 0 for those that nobody has.
   std::vector<double> expectedRows(const std::vector<T> &q,
                                    const std::vector<int32_t> &slots,
                                    const std::vector<int32_t> &positions,
@@ -228,7 +229,7 @@ template <typename T> void checkShape(const Shape &s, double tolerance) {
   expectNear(found, caches.expectedRows(q, slots, positions, scale), tolerance);
 }
 
-/// Of [ranks, rows, columns + 1] parts.
+/// Merges [ranks, rows, columns + 1] parts.
 template <typename T>
 std::vector<T> merge(const std::vector<T> &parts, int64_t ranks,
                      int64_t columns, bool weighted, int threads = 1) {
@@ -308,7 +309,7 @@ TEST_P(EveryTarget, MeansOverSharedPlacesMergeToTheMean) {
     }
 }
 
-/// Of the last rows of a text of 300 positions in one slot.
+/// Computes the last rows of a text of 300 positions in one slot.
 template <typename T>
 std::vector<T> attendToText(const std::vector<T> &q, const std::vector<T> &keys,
                             const std::vector<T> &values, int64_t rows) {

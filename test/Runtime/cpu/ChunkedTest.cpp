@@ -33,7 +33,7 @@ public:
   }
   Part whole() const { return {0, p.m, 0, p.n, 0, p.chunks}; }
 
-  /// What a rank with a part of the operands computes.
+  /// Computes the result of a rank that has a part of the operands.
   Buffer run(const Part &part, int threads, Buffer *bias = nullptr,
              Buffer *start = nullptr) {
     const int64_t k = p.k / p.chunks * part.chunks;
@@ -58,7 +58,7 @@ public:
   }
 
 private:
-  /// Of a matrix [k, size] (kFirst) or [size, k].
+  /// Cuts the part out of a matrix [k, size] (kFirst) or [size, k].
   Buffer cut(const Buffer &from, bool kFirst, int64_t start, int64_t count,
              int64_t size, const Part &part) const {
     const int64_t rest = p.k / (p.chunks * p.outer);

@@ -66,7 +66,7 @@ public:
     return c;
   }
 
-  /// What lies between rows of C stays as it is.
+  /// Checks that bytes between rows of C stay as they are.
   Buffer checkValues() {
     Buffer c = run(m, 1);
     for (int64_t i = 0; i < m; ++i) {
@@ -112,7 +112,8 @@ private:
     }
   }
 
-  /// Of sums in f32; a bf16 result is rounded once, by at most 2^-8 of it.
+  /// Bounds the error of sums in f32; a bf16 result is rounded once, by at most
+  /// 2^-8 of it.
   double tolerance(double result) const {
     const double sums = (types.int8B ? 2e-3 : 2e-5) * std::sqrt(double(k));
     return types.result == TSR_DTYPE_BF16 ? sums + std::fabs(result) / 256

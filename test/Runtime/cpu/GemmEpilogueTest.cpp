@@ -37,7 +37,7 @@ static double geluTanh(double x) {
          (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
 }
 
-/// By central differences: another way than the runtime's.
+/// Uses central differences, which is another way than the runtime's.
 static double geluTanhSlope(double x) {
   constexpr double step = 1e-5;
   return (geluTanh(x + step) - geluTanh(x - step)) / (2 * step);

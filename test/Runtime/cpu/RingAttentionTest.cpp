@@ -1,8 +1,8 @@
 //===- RingAttentionTest.cpp - Attention over slices of the keys ----------===//
-// What the ranks of a ring compute one after the other, on one thread: a rank
-// has one slice of the queries and meets the slices of the keys from its own
-// backwards; or it has an early and a late slice, and meets such pairs of keys.
-// Together they must be attention of the whole.
+// Computes the steps of a ring's ranks one after the other, on one thread: a
+// rank has one slice of the queries and meets the slices of the keys from its
+// own backwards; or it has an early and a late slice, and meets such pairs of
+// keys. Together they must be attention of the whole.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/CpuEntries.h"
@@ -164,8 +164,8 @@ void Ring::backward() {
   compare(dV, 0, reference.dV, 0, dV.size());
 }
 
-/// Of slices: of whole blocks, of less, of a block and a bit. What is done in a
-/// slice of several blocks does not depend on the type.
+/// Returns lengths of slices: whole blocks, less, a block and a bit. The calls
+/// in a slice of several blocks do not depend on the type.
 std::vector<int64_t> lengthsOf(int64_t dtype, const Deal &deal) {
   if (deal.slices() != 2)
     return {20, 64};

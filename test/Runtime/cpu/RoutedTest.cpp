@@ -147,7 +147,7 @@ TEST(Routed, DispatchCopiesRoutedTokens) {
     }
 }
 
-/// Of so many columns.
+/// Checks rows of so many columns.
 void checkCollect(int64_t columns) {
   for (const Types types : kTypes)
     for (bool weighted : {false, true}) {
@@ -274,13 +274,14 @@ TEST(Routed, GradientOfWeightsIsOfRoutedRows) {
   }
 }
 
-/// Of NaN the first are chosen too: never more than k, for which there is room.
+/// Among NaN the first are chosen too: never more than k, for which there is
+/// room.
 TEST(Routed, NotMoreThanTheLargestAreChosenOfNaN) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Types types = {TSR_DTYPE_F64, TSR_DTYPE_F64};
   Buffer logits(types.in, kTokens * kExperts), gates(types.in, logits.size());
   logits.fill(nan);
-  for (int64_t x = 0; x < kExperts; ++x) // of the first token one is NaN
+  for (int64_t x = 0; x < kExperts; ++x) // one logit of the first token is NaN
     logits.set(x, x == 3 ? nan : double(-x));
   run({TSR_ROUTED_TOP_K, 0, 0, false, false}, types, {&logits, &gates});
   for (int64_t t = 0; t < kTokens; ++t)
@@ -322,7 +323,7 @@ TEST(Routed, CompactRowsMakeTheSame) {
   }
 }
 
-/// What is left of operands is NaN: nobody reads it.
+/// The unused rest of operands is NaN: nobody reads it.
 TEST(Routed, ProductsOfCompactRowsAreTheSame) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const Types types : kTypes) {
@@ -413,8 +414,8 @@ TEST(Routed, RoundsMakeTheSame) {
   }
 }
 
-/// Of a side of 2 ranks: 4 tokens or 2 + 2, 4 experts or 2. A row is one
-/// number: 10 times its expert, and its token.
+/// Messages on a side of 2 ranks: 4 tokens or 2 + 2, 4 experts or 2. A row is
+/// one number: 10 times its expert, and its token.
 struct Messages {
   Buffer gates{TSR_DTYPE_F32, 0}, rows{TSR_DTYPE_F32, 0};
   std::vector<int64_t> args = std::vector<int64_t>(TSR_ROUTED_ARGS);
@@ -512,7 +513,7 @@ TEST(Routed, RefusesMoreRowsThanMessagesHave) {
   Messages own(TSR_ROUTED_PACK, true, kOwnGates);
   own.args[TSR_ROUTED_ROWS] = 9;
   own.args[TSR_ROUTED_MESSAGE] = 3;
-  own.args[TSR_ROUTED_TOKENS] = 2; // of which the first two have 3 rows
+  own.args[TSR_ROUTED_TOKENS] = 2; // the first two of its tokens have 3 rows
   own.args[TSR_ROUTED_K] = 1;
   EXPECT_EQ(own.run(kOwnRows, 6, &error), std::vector<double>(6, -1));
   EXPECT_EQ(error, "routed: gates route 3 rows to a member, but its experts "

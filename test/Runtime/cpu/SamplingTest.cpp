@@ -153,7 +153,7 @@ TYPED_TEST(SamplingTest, DrawsAreLogitsWithNoise) {
   }
 }
 
-/// Of any split of the vocabulary, with draws and without.
+/// The vocabulary is split in several ways, with draws and without.
 TYPED_TEST(SamplingTest, MergedPartsAreTheWhole) {
   using T = TypeParam;
   auto whole = randomRows<T>(2, 0, 61, 0, 61);

@@ -15,7 +15,7 @@ namespace {
 
 struct Sizes : AttentionSizes {
   int64_t buckets = 0, maxDistance = 0;
-  int64_t slices = 1; ///< of the keys, one call after the other
+  int64_t slices = 1; ///< slices of the keys, one call after the other
   int64_t window = 0;
 };
 
@@ -133,7 +133,8 @@ TEST(GpuAttentionForms, AddsUpSlicesOfTheKeys) {
   compare(s);
 }
 
-/// Of whole keys, beside a bias, of slices the first of which it hides.
+/// The window is tested on whole keys, beside a bias, and on slices the first
+/// of which it hides.
 TEST(GpuAttentionForms, SeesAWindowOfTheKeys) {
   Sizes s{{1, 4, 2, 130, 130, 32, true, 0.2}};
   s.window = 40;

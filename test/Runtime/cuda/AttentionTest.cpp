@@ -123,7 +123,7 @@ std::vector<char> resultsOf(const World &world, const std::vector<Host> &host) {
   return all;
 }
 
-/// What the device says of itself.
+/// Returns the device's description of itself.
 std::string compare(const Sizes &s) {
   World world(worldOf(s));
   std::vector<Host> host = randomBuffers(s);
@@ -156,7 +156,7 @@ TEST(GpuAttention, FollowsTheCpu) {
   compare({2, 2, 2, 64, 64, 64, true, 0.25});
 }
 
-/// By cuDNN, where there is one.
+/// Compares with cuDNN, if there is one.
 void compareBf16(const Sizes &s) {
   std::string text = compare(s), absence = CudnnAttention::absence();
   EXPECT_NE(text.find(absence.empty()

@@ -34,7 +34,7 @@ using Bytes = std::vector<unsigned char>;
 /// Values of a rank, as f32, bf16 (upper halves) or small i32.
 Bytes valuesOf(int64_t rank, int64_t dtype, int64_t bytes) {
   std::mt19937 random(static_cast<unsigned>(rank + 7));
-  // Of many sizes, so that the order of a sum shows.
+  // Values have many sizes, so that the order of a sum shows.
   auto next = [&] {
     auto word = static_cast<uint32_t>(random());
     return std::ldexp(static_cast<float>(int32_t(word)), -int(word % 8) - 24);
@@ -59,7 +59,7 @@ int32_t runCase(const Program &p, const Case &c) {
     std::vector<void *> buffers = {p.at(sourceAt), p.at(targetAt)};
     if (int32_t code = p.call(p.frame.api->*c.entry, buffers, c.args))
       return code;
-    // What one round gives is the next one's input.
+    // The result of one round is the next one's input.
     if (!isInPlace(c))
       if (int32_t code =
               p.call(p.frame.api->copy, {p.at(targetAt), p.at(sourceAt)},

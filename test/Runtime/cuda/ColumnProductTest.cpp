@@ -90,7 +90,7 @@ TEST(ColumnProduct, IsTheRowMajorProduct) {
   }
 }
 
-/// Of the swapped operands, in the terms of the row-major product.
+/// The swapped operands are described in the terms of the row-major product.
 TEST(ColumnProduct, SumsAndAuxAreThoseOfTheRowMajorProduct) {
   const int64_t m = 5, n = 7, k = 3;
   std::vector<float> a = integers(m * k, 1), b = integers(k * n, 2);

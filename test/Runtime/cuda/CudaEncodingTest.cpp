@@ -1,6 +1,7 @@
 //===- CudaEncodingTest.cpp - programs that encode, on the device ---------===//
-// As CudaProgramTest.cpp does it with training steps: what a text becomes has
-// the bits of the same kernels run by the CPU's runtime.
+// Texts are encoded by the device as CudaProgramTest.cpp does it with training
+// steps: the results have the bits of the same kernels run by the CPU's
+// runtime.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/encoder.hpp"
@@ -36,7 +37,7 @@ std::string compileFor(const Case &test, const char *device) {
 tessera::Encoder encoderOn(const Case &test, const char *device) {
   tsr_session_options options = tessera::sessionOptions();
   options.device = device;
-  options.threads = 1; // as the stand-in multiplies
+  options.threads = 1; // the stand-in multiplies with one thread
   return tessera::Encoder(tessera::Artifact(compileFor(test, device)), "",
                           options);
 }

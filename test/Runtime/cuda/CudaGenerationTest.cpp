@@ -1,9 +1,9 @@
 //===- CudaGenerationTest.cpp - programs that generate, on the device -----===//
-// What --programs generate compiles for the device, run by its own host code as
-// CudaProgramTest.cpp does it with training steps: rows from the host, appends
-// and attention by the device's own kernels, logits or the best of them to the
-// host. Texts are those of the CPU's artifact, chosen or drawn;
-// log-probabilities differ by the order of sums in attention.
+// Programs of --programs generate are compiled for the device and run by its
+// own host code, as CudaProgramTest.cpp does it with training steps: rows from
+// the host, appends and attention by the device's own kernels, logits or the
+// best of them to the host. Texts are those of the CPU's artifact, chosen or
+// drawn; log-probabilities differ by the order of sums in attention.
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
@@ -89,7 +89,7 @@ GeneratorSettings settingsOf(const Case &test, const char *device) {
   return settings;
 }
 
-/// Where nothing is appended a cache holds NaN.
+/// Fills caches with NaN, which stays where nothing is appended.
 void fillCaches(TestGenerator &generator) {
   int64_t count = 0;
   for (const char *role : {"key_cache", "value_cache"})

@@ -1,10 +1,10 @@
 //===- CudaProgramTest.cpp - compiled programs on the device --------------===//
-// What --device cuda compiles, run by the device's own host code: walks, words,
-// workspace, streams, captured steps, collectives. CUDA is replaced by the
-// stand-ins of this folder, whose streams are late at random, and generated
-// kernels by the same kernels run thread by thread. So the results have the
-// bits of the same kernels run by the CPU's runtime, one after the other; those
-// of experts, whose kernels are the device's own, are near.
+// Programs that --device cuda compiles are run by the device's own host code:
+// walks, words, workspace, streams, captured steps, collectives. CUDA is
+// replaced by the stand-ins of this folder, whose streams are late at random,
+// and generated kernels by the same kernels run thread by thread. So the
+// results have the bits of the same kernels run by the CPU's runtime, one after
+// the other; those of experts, whose kernels are the device's own, are near.
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
@@ -33,10 +33,11 @@ struct Case {
   bool sequenceParallel = false;
   bool evaluation = false;
   bool documentMask = false, paddingMask = false;
-  /// Of the device: libraries that round in other places. 0: the same bits.
+  /// Tolerance for the device's libraries, which round in other places. 0: the
+  /// same bits.
   double tolerance = 0;
   const char *communicator = "threads";
-  const char *expertBuffer = nullptr; ///< Of experts, in even shares.
+  const char *expertBuffer = nullptr; ///< For experts, in even shares.
   /// Part of what the device says of itself.
   const char *says = "stand-in";
 

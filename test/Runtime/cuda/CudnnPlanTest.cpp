@@ -16,8 +16,8 @@ using namespace tessera::cuda;
 
 namespace {
 
-/// As the library writes it of a GPU; figures of the CUDA C++ Programming
-/// Guide's table for compute capability 9.0.
+/// Describes a GPU in the library's own format; figures of the CUDA C++
+/// Programming Guide's table for compute capability 9.0.
 constexpr const char *h200 =
     R"({"deviceVer": 900, "deviceName": "NVIDIA H200", "cudaDeviceId": 0,
         "maxGridSize": [2147483647, 65535, 65535],

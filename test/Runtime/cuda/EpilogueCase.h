@@ -15,7 +15,7 @@ struct EpilogueCase {
   int64_t m, n, k, dtypeAB, dtypeC;
   int64_t epilogue, sums; ///< TSR_GEMM_EPILOGUE_*, TSR_GEMM_SUMS_*
   bool transA = false, transB = false, bias = false, accumulate = false;
-  int64_t pad = 0; ///< of the rows of aux
+  int64_t pad = 0; ///< between the rows of aux
 };
 
 /// Operands are quarters, so that products and their sums are exact in every

@@ -25,7 +25,8 @@ TEST(GpuEpilogue, NoTermsAndOddShapes) {
     }
 }
 
-/// What runs where the library has no sums, beside the library's.
+/// The kernels run where the library has no sums; they are compared with the
+/// library's.
 TEST(GpuEpilogue, KernelsSumAsTheLibraryDoes) {
   for (int64_t sums : {TSR_GEMM_SUMS_A, TSR_GEMM_SUMS_B})
     for (bool trans : {false, true}) {

@@ -132,7 +132,7 @@ TEST(GpuRouted, RefusalsComeBeforeTheFirstStep) {
             std::string::npos);
 }
 
-/// Of ranks on 'ep': 2 experts and 3 tokens each, rows of 5.
+/// Ranks on 'ep' have 2 experts and 3 tokens each, rows of 5.
 constexpr int64_t kMembers = 2, kOwn = 2, kEach = 3, kRow = 5;
 constexpr int64_t kRows = kOwn * kMembers * kEach;
 
@@ -143,7 +143,8 @@ std::vector<float> gatesOfRank(int64_t rank) {
   return gates;
 }
 
-/// Of rows [experts of all ranks, tokens of this one, row].
+/// Returns the value of an element of rows [experts of all ranks, tokens of
+/// this one, row].
 float valueOf(int64_t rank, int64_t index) {
   return static_cast<float>(1000 * rank + index + 1);
 }

@@ -97,7 +97,7 @@ DescribeOp World::describer() const {
   return [m = metadata](int64_t op) { return m->describeOp(op); };
 }
 
-/// As sessions do: a process asks for its own rank, or for all.
+/// Opens devices as sessions do: a process asks for its own rank, or for all.
 void World::openDevices(const WorldOptions &options) {
   bool together = options.hosts == Hosts::Threads;
   for (int64_t first = 0; first < (together ? 1 : size()); ++first)

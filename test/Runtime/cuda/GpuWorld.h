@@ -13,7 +13,7 @@
 
 namespace gpu {
 
-/// What a rank's program sees, with shorter words for the calls.
+/// A rank's program, with shorter words for the calls.
 struct Program {
   const tsr_abi_frame &frame;
 
@@ -27,7 +27,8 @@ struct Program {
 };
 using Body = std::function<int32_t(const Program &)>;
 
-/// How ranks meet on the host; each rank is a thread in any case.
+/// Ranks meet on the host as threads or processes; each rank is a thread in any
+/// case.
 enum class Hosts { Threads, Processes };
 
 struct WorldOptions {

@@ -11,7 +11,8 @@ namespace {
 constexpr int64_t blocks = 3, threads = 64, count = blocks * threads;
 constexpr int64_t sharedBytes = 64 * 1024;
 
-/// What products have anyway; the kernels use the workspace behind it.
+/// Products take this workspace anyway; the kernels use the workspace behind
+/// it.
 constexpr int64_t skippedBytes = 32 << 20;
 
 /// affine: workspace[i] = in[i] * scalars[0], by way of dynamic shared memory
@@ -254,7 +255,8 @@ TEST(GpuLaunch, PoisonRunsThemOneByOne) {
   expectDoubled(world);
 }
 
-/// What the call list promises and does not hold is refused, not left out.
+/// Batches that the call list promises and does not hold are refused, not left
+/// out.
 TEST(GpuLaunch, BrokenBatchesAreRefused) {
   auto message = [](Body body) {
     World world(doublingWorld(std::move(body)));

@@ -240,7 +240,8 @@ TEST_P(Nccl, BroadcastFromEachMember) {
   EXPECT_EQ(nccl.mismatches, 0);
 }
 
-/// What a pipeline does: to the next stage, back with another value, twice.
+/// Messages pass as in a pipeline: to the next stage, back with another value,
+/// twice.
 TEST_P(Nccl, MessagesMeetInOrder) {
   World world(options([](const Program &p) -> int32_t {
     int64_t stage = p.frame.coordinates[0];

@@ -55,7 +55,7 @@ struct Operands {
     if (p.cancels)
       cancelTerms(p);
   }
-  /// Of plain, unpadded operands.
+  /// Makes the terms of plain, unpadded operands cancel.
   void cancelTerms(const Product &p) {
     for (int64_t i = 0; i < a.size(); ++i)
       a.set(i, i % p.k < p.k / 2 ? 1 : -1);

@@ -64,7 +64,7 @@ void gpu::expectShiftGivesToTheNext(WorldOptions options, bool isAsync) {
     Status status = world.step(step);
     ASSERT_TRUE(status.ok()) << status.message;
     for (int64_t rank = 0; rank < world.size(); ++rank) {
-      const int64_t member = rank % ranks; // of the last axis
+      const int64_t member = rank % ranks; // place on the last axis
       auto before = [&](int64_t by) {
         const int64_t other = (member + ranks * distance - by) % ranks;
         return valuesOf(rank - member + other, count);

@@ -65,7 +65,7 @@ double roundedTo(cudaDataType_t type, double value) {
   return get(type, rounded, 0);
 }
 
-/// What a search for an algorithm is told, and what the algorithm is.
+/// The preference that a search for an algorithm is given, and the algorithm.
 struct Preference {
   uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
@@ -94,7 +94,7 @@ struct Matmul {
     int64_t at = how.transB ? column + term * b.ld : term + column * b.ld;
     return get(b.type, dataB, i * b.stride + at);
   }
-  /// Of the terms of an element, in parts that follow each other.
+  /// Sums the terms of an element, in parts that follow each other.
   double sumOf(int64_t i, int64_t row, int64_t column) const;
   void element(int64_t i, int64_t row, int64_t column) const;
   void run() const;

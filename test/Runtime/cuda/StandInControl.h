@@ -24,7 +24,7 @@ inline bool standInIsIdle() {
 extern std::atomic<int> standInLaunches;
 /// Calls that took device memory so far.
 extern std::atomic<int> standInAllocations;
-/// Whether the stand-in's library has epilogues beside the bias.
+/// True if the stand-in's library has epilogues beside the bias.
 extern std::atomic<bool> standInEpilogues;
 /// Products that its library was asked for so far.
 extern std::atomic<int> standInProducts;

@@ -20,7 +20,7 @@ using Table = std::array<void *, TSR_BATCH_POINTERS>;
 struct Launch {
   int64_t count; ///< threads
   std::vector<void *> parameters;
-  /// Of several launches as one.
+  /// Launches that run as one.
   int64_t launches = 1;
   Table table{};
 };
@@ -29,7 +29,7 @@ struct Kernel {
   const char *name;
   int parameters; ///< -1: a table by value
   void (*run)(const Launch &);
-  /// Of an emulated kernel.
+  /// The function of an emulated kernel.
   void *thread = nullptr;
   const tsr_abi_device_kernel *descriptor = nullptr;
 };

@@ -222,7 +222,7 @@ private:
     const StandInDescriptor &to = op.link(CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
     Values x = read(from), y = Values::of(dimsOf(to));
     const Index source = stridesOf(from), target = stridesOf(to);
-    // What x does not hold is no number.
+    // Places that x does not hold are NaN.
     std::vector<double> memory;
     size_t next = 0;
     forEach(x.dims, [&](const Index &i) {

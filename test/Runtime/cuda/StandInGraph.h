@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-/// What was set of an object of the graph interface.
+/// The attributes that were set on an object of the graph interface.
 struct StandInDescriptor {
   cudnnBackendDescriptorType_t type;
   bool isFinal = false;

@@ -1,6 +1,7 @@
 //===- StandInLibcuda.cpp - a driver that only loads kernels --------------===//
-// As much of libcuda.so.1 as cuDNN asks for while it makes a plan for a GPU
-// that is only described: what it compiled is taken, all else fails.
+// Implements as much of libcuda.so.1 as cuDNN asks for while it makes a plan
+// for a GPU that is only described: images that it compiled are taken, all else
+// fails.
 
 namespace {
 constexpr int success = 0;      // CUDA_SUCCESS

@@ -18,7 +18,7 @@
 namespace {
 StandInNccl state;
 
-/// What one member brings to a call.
+/// One member's part of a call.
 struct Part {
   const void *send;
   size_t count;
@@ -42,14 +42,14 @@ struct Group {
   std::mutex mutex;
   std::condition_variable changed;
   int size = 0, joined = 0;
-  std::map<int64_t, std::vector<Part>> calls; ///< by their number
+  std::map<int64_t, std::vector<Part>> calls; ///< keyed by their number
   std::map<int64_t, int> arrived, finished;
-  /// By sender and receiver, in order.
+  /// Keyed by sender and receiver; in order.
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Post>>> posts;
 };
 
 std::mutex groupsMutex;
-std::map<int64_t, std::shared_ptr<Group>> groups; ///< by unique id
+std::map<int64_t, std::shared_ptr<Group>> groups; ///< keyed by unique id
 int64_t lastId = 0;
 } // namespace
 
@@ -120,7 +120,8 @@ bool meet(ncclComm &comm, std::map<int64_t, int> &counter, int64_t call) {
   return counter[call] >= group.size;
 }
 
-/// What a thread calls between ncclGroupStart and ncclGroupEnd runs then.
+/// Calls that a thread makes between ncclGroupStart and ncclGroupEnd run at the
+/// end.
 thread_local bool isGrouping = false;
 thread_local std::vector<std::pair<cudaStream_t, std::function<void()>>> held;
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-/// Of the whole process; a test resets it.
+/// Counts calls of the whole process; a test resets it.
 struct StandInNccl {
   std::atomic<int> created{0}, destroyed{0}, aborted{0};
   /// Calls of a group that real NCCL would hang on or corrupt memory with.

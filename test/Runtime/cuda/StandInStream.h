@@ -83,7 +83,8 @@ struct CUstream_st {
     changed.wait(lock, [&] { return queue.empty(); });
   }
 
-  CUstream_st *capture = nullptr; ///< what began; also another stream
+  /// The stream that began it; also another one.
+  CUstream_st *capture = nullptr;
   WorkList captured;
 
 private:

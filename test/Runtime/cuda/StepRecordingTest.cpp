@@ -1,7 +1,7 @@
 //===- StepRecordingTest.cpp - lists of calls, recorded whole or by call --===//
-// What a list records in every step must be the same as what its calls record
-// one by one: the same scalars, and the same answer to whether two steps make
-// the same calls.
+// A list's recording of a step must be the same as what its calls record one by
+// one: the same scalars, and the same answer to whether two steps make the same
+// calls.
 #include "runtime/cuda/step/StepRecording.h"
 
 #include <array>

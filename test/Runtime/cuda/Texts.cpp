@@ -89,7 +89,7 @@ private:
     return id;
   }
 
-  /// Of a request, by the artifact's metadata.
+  /// Returns the places of a request, by the artifact's metadata.
   int64_t places() const {
     const char *field = "\"places\":";
     const char *found = std::strstr(tsr_artifact_metadata(artifact), field);
@@ -138,7 +138,7 @@ static void compare(const Text &wanted, const Text &found, double tolerance,
     const double difference =
         std::fabs(wanted.logProbabilities[i] - found.logProbabilities[i]);
     const bool isSame = wanted.tokens[i] == found.tokens[i];
-    // Of a draw only that it parts is known: noise decides, too.
+    // A draw is only known to part: noise decides, too.
     if (isSame || isGreedy)
       result.largest = std::max(result.largest,
                                 std::isfinite(difference) ? difference : 1e300);

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <gtest/gtest.h>
 
-/// What ctest takes for "skipped".
+/// The exit code that ctest takes for "skipped".
 static constexpr int skipped = 77;
 
 int main(int argc, char **argv) {

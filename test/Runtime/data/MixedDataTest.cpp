@@ -285,7 +285,7 @@ TEST_F(MixedData, TheEndOfEachFileIsHeldOut) {
   for (int64_t row = 0; row < tsr_data_sequences(data); ++row)
     for (int32_t token : batch(row, 1))
       trained.insert(token);
-  EXPECT_EQ(*trained.rbegin(), 10088); // of 10090: the rest is no sequence
+  EXPECT_EQ(*trained.rbegin(), 10088); // the rest, up to 10090, is no sequence
   EXPECT_EQ(file(1).tokens, 91);
 
   ASSERT_EQ(open(0.1, "validation"), TSR_OK) << tsr_last_error();
@@ -342,7 +342,7 @@ TEST_F(MixedData, DocumentsAreNotCut) {
   EXPECT_EQ(tokens, 5);
   EXPECT_EQ(batch(0, 1), (std::vector<int32_t>{95, 96, 97, 98, 99}));
   EXPECT_EQ(tsr_data_document(data, 1, &first, &tokens), TSR_INVALID_ARGUMENT);
-  // Of two begins that are as near, the earlier one.
+  // Two begins are as near: the earlier one counts.
   paths.clear();
   writeDocuments("c", 0, {20, 20, 20, 40});
   ASSERT_EQ(open(0.5), TSR_OK);

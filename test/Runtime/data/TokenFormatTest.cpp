@@ -87,7 +87,7 @@ std::string inUint16() { return bytesOf<uint16_t>({7, 50256, 256, 0, 1}); }
 std::string inUint32() { return bytesOf(five); }
 
 //===----------------------------------------------------------------------===//
-// What is read
+// Files that are read
 //===----------------------------------------------------------------------===//
 
 TEST_F(TokenFormat, RawTokensAreAsWideAsAskedFor) {
@@ -115,7 +115,7 @@ TEST_F(TokenFormat, HeaderOfLlmcSaysHowWide) {
   EXPECT_EQ(ids("any-name", llmc({20240801, 7, 5}, inUint32())), five);
 }
 
-/// As numpy.save of NumPy 1.24 writes it.
+/// Makes the bytes that numpy.save of NumPy 1.24 writes.
 std::string npy(std::string dictionary, const std::string &array) {
   dictionary.resize(117, ' ');
   return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + dictionary + "\n" +
@@ -139,8 +139,8 @@ TEST_F(TokenFormat, NumpyArraysAreRead) {
   EXPECT_EQ(ids("a.npy", version2), five);
 }
 
-/// As Megatron-LM's IndexedDatasetBuilder writes it; without `firsts` each
-/// sequence is a document.
+/// Makes the bytes that Megatron-LM's IndexedDatasetBuilder writes; without
+/// `firsts` each sequence is a document.
 std::string megatronOf(char type, int64_t width, std::vector<int32_t> lengths,
                        std::vector<int64_t> firsts = {}) {
   std::vector<int64_t> begins;

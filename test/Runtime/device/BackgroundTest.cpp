@@ -1,5 +1,5 @@
 //===- BackgroundTest.cpp - collectives and messages beside the program ---===//
-// What is started has the result of a blocking call, whatever the program does
+// A started call has the result of a blocking one, whatever the program does
 // meanwhile, also over the same groups; failures reach the waits and name the
 // op that is pending.
 //===----------------------------------------------------------------------===//
@@ -88,7 +88,7 @@ TEST(Background, SumsWhileTheProgramSumsOverTheSameGroups) {
   });
 }
 
-/// What one rank starts first the other starts second; the program waits at the
+/// The ranks start two messages in opposite order; the program waits at the
 /// end.
 TEST(Background, MessagesPassBesideTheProgram) {
   World world = makeWorld({{"pp", 2}});

@@ -10,7 +10,7 @@ using namespace fixture;
 
 namespace {
 
-/// As a checkpoint does: tensors come to the first process, which works on
+/// Gathers like a checkpoint: tensors come to the first process, which works on
 /// each for longer than the others wait before they ask where it is.
 void gatherSlowly(Session &session) {
   const TensorInfo &tensor = session.tensor("parameter", "transformer.w");

@@ -16,7 +16,7 @@ namespace fixture {
 
 struct Traffic {
   std::atomic<int64_t> reads{0}, writes{0};
-  std::atomic<int64_t> staged{0}; ///< of the writes
+  std::atomic<int64_t> staged{0}; ///< staged writes
 };
 
 /// Staged: the host writes through memory of the device's.

@@ -10,17 +10,17 @@
 
 namespace faults {
 
-/// How a driver ended, and what it said.
+/// The end of a driver, and its output.
 struct Outcome {
   int exitCode = -1; ///< -1: it did not exit by itself
-  int signal = 0;    ///< that ended it; 0: none
+  int signal = 0;    ///< signal that ended it; 0: none
   bool isStuck = false;
   bool hasFired = false;             ///< the chosen call failed
-  std::map<std::string, long> calls; ///< by function
+  std::map<std::string, long> calls; ///< counted for each function
   std::string out, error;
 
   bool succeeded() const { return exitCode == 0; }
-  /// What follows `word` on the last line of `out` that begins with it.
+  /// Returns what follows `word` on the last line of `out` that begins with it.
   std::string said(const std::string &word) const;
   std::string describe() const;
 };

@@ -25,7 +25,7 @@ bool isWhole = false;
 struct Fault {
   const char *function;
   const char *kind;
-  /// What the caller must get over.
+  /// True if the caller must get over the fault.
   bool isHarmless = false;
   /// So do all calls that follow.
   bool isLasting = false;
@@ -76,7 +76,7 @@ std::vector<long> numbersUpTo(long calls, long most) {
 /// A directory where runs save, and those runs.
 class Scene {
 public:
-  /// Of all processes, the given one has the setting.
+  /// Runs processes; only process `chosen` has the setting.
   std::vector<Outcome> runProcesses(int count, int chosen,
                                     const std::string &setting) {
     std::string rendezvous = fixture::freeRendezvous();
@@ -147,7 +147,7 @@ TEST_P(OneProcess, EndsWellOrSaysWhy) { failOneByOne(GetParam(), 1, 0); }
 std::string nameOf(const ::testing::TestParamInfo<Fault> &info) {
   return info.param.name();
 }
-/// Of calls that a run of one process makes, too.
+/// A run of one process makes these calls, too.
 const Fault faults[] = {{"write", "ENOSPC"},
                         {"write", "EIO"},
                         {"write", "ENOSPC", false, true},

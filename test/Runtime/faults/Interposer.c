@@ -151,8 +151,8 @@ __attribute__((destructor)) static void report_calls(void) {
   }
 }
 
-/* Whether this call is to fail, with errno; a call that is to be short says so
- * by *bytes. */
+/* Returns 1 if this call is to fail, with errno; a call that is to be short
+ * says so by *bytes. */
 static int fails(enum function function, size_t *bytes) {
   if (!armed)
     return 0;
@@ -381,7 +381,7 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
-/* Of every allocation: dladdr would read whole symbol tables. */
+/* Checked at every allocation, where dladdr would read whole symbol tables. */
 static int is_ours(const void *caller) {
   for (size_t i = 0; i < our_count; ++i)
     if ((uintptr_t)caller >= ours[i].begin && (uintptr_t)caller < ours[i].end)
@@ -389,7 +389,7 @@ static int is_ours(const void *caller) {
   return 0;
 }
 
-/* Of the caller of the function that asks. */
+/* Decides by the caller of the function that asks. */
 #define FAILS_TO_ALLOCATE                                                      \
   (armed && is_ours(__builtin_return_address(0)) && fails(MALLOC, NULL))
 

@@ -164,7 +164,8 @@ std::string DiskLog::describe(size_t moment) const {
 
 DiskLog::Choice DiskLog::syncedAt(size_t moment) const {
   Choice synced(moment);
-  std::set<int> later; // what is synced between the change and the moment
+  // Inodes that are synced between the change and the moment.
+  std::set<int> later;
   for (size_t i = moment; i-- > 0;) {
     const Change &change = changes[i];
     if (change.kind == Kind::Sync)
@@ -179,7 +180,7 @@ DiskImage DiskLog::imageOf(const Choice &choice, const Choice &synced,
                            Data pending) const {
   Disk disk;
   for (const auto &[inode, names] : live.directories)
-    disk.directories[inode]; // which inodes are directories
+    disk.directories[inode]; // makes the inode a directory
   for (size_t i = 0; i < choice.size(); ++i)
     if (choice[i])
       apply(changes[i], synced[i] ? Data::Whole : pending, disk);

@@ -42,19 +42,19 @@ private:
     explicit Change(Kind kind) : kind(kind) {}
 
     Kind kind;
-    int inode = 0;                   ///< of the directory or file that changes
+    int inode = 0;                   ///< the directory or file that changes
     std::string name, other;         ///< a name in it; Says: the text
     int value = -1, otherValue = -1; ///< inodes of the names; -1: removed
     uint64_t at = 0;                 ///< Data: the offset; Resize: the size
     std::string bytes;
-    std::string line; ///< of the log
+    std::string line; ///< its text in the log
   };
   struct Disk {
     std::map<int, std::map<std::string, int>> directories;
     std::map<int, std::string> files;
   };
   enum class Data { Whole, Absent, Zeros };
-  /// Whether each change before the moment is in the image.
+  /// True for each change before the moment that is in the image.
   using Choice = std::vector<bool>;
 
   Change parse(const std::string &line);

@@ -52,7 +52,7 @@ TEST(PowerLoss, LeavesWhatWasSaved) {
   EXPECT_GT(images, 100u);
 }
 
-/// What a disk may hold that nobody synced.
+/// A disk may or may not hold changes that nobody synced.
 TEST(PowerLoss, LosesWhatWasNotSynced) {
   DiskLog log("mkdir a\nsync .\ncreate a/f\nwrite a/f 0 4142\n"
               "rename a/f a/g\nsync a\n");

@@ -1,5 +1,6 @@
 //===- TrainingRun.h - training of the fixture, step by step ----*- C++ -*-===//
-// What the driver does under faults, and what its tests compare it with.
+// The driver trains this run under faults, and its tests compare with the same
+// run.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_TEST_RUNTIME_FAULTS_TRAININGRUN_H
 #define TESSERA_TEST_RUNTIME_FAULTS_TRAININGRUN_H
@@ -33,7 +34,7 @@ public:
   tessera::Session session;
 };
 
-/// Of a state and the number of its step, as text.
+/// Writes the digest of a state and the number of its step as text.
 std::string digestOf(int64_t step, const std::vector<double> &state);
 
 } // namespace faults

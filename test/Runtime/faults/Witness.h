@@ -26,13 +26,13 @@ public:
   /// The next run may save there, and nothing half-written stays.
   ::testing::AssertionResult isUsable(const std::string &directory) const;
 
-  /// Of the fixture, 2 x 2 ranks, and of its data.
+  /// Returns the files of the fixture, 2 x 2 ranks, and its data.
   std::vector<std::string> files() const { return {artifact, data}; }
 
 private:
   fixture::TemporaryDirectory directory;
   std::string artifact, data;
-  std::vector<std::string> digests; ///< by step
+  std::vector<std::string> digests; ///< one for each step
   std::unique_ptr<TrainingRun> run;
 };
 

@@ -102,7 +102,7 @@ TEST(Sampler, RestrictionsKeepTheMostProbable) {
   sampling.topK = 3;
   expectFrequencies(sampling, restricted(1.0, {1, 3, 5}));
   sampling = drawing(1.0, 9);
-  sampling.minP = 0.2; // of 2.0 at least 0.39: 1.0 and 0.5
+  sampling.minP = 0.2; // at least 0.39 of 2.0: keeps 1.0 and 0.5
   expectFrequencies(sampling, restricted(1.0, {1, 3, 5, 0}));
   sampling = drawing(1.0, 10);
   std::vector<double> p = softmax(kLogits, 1.0);
@@ -149,7 +149,7 @@ TEST(Sampler, TopKKeepsWhatIsAsProbableAsItsLast) {
   Sampling sampling = drawing(1.0, 12);
   sampling.topK = 1;
   expectFrequencies(sampling, restricted(1.0, {1, 3}));
-  sampling.topP = 0.4; // of a half each
+  sampling.topP = 0.4; // each has a half
   expectFrequencies(sampling, restricted(1.0, {1}));
   sampling.topP = 1;
   sampling.topK = 2;
@@ -208,11 +208,11 @@ TEST(Sampler, RepetitionIsPenalized) {
 TEST(Sampler, AlternativesAreTheMostProbable) {
   for (double temperature : {0.0, 0.5}) {
     Sampling sampling = drawing(temperature, 4);
-    sampling.topK = 1; // what is left out is an alternative, too
+    sampling.topK = 1; // tokens that are left out are alternatives, too
     sampling.alternatives = 4;
     Choice choice = choose(kLogits, sampling);
     std::vector<double> p = softmax(kLogits, temperature > 0 ? 0.5 : 1);
-    const int32_t wanted[] = {1, 3, 5, 0}; // of equal ones the first
+    const int32_t wanted[] = {1, 3, 5, 0}; // the first among equal ones
     ASSERT_EQ(choice.alternatives.size(), 4u);
     for (size_t i = 0; i < 4; ++i) {
       EXPECT_EQ(choice.alternatives[i].token, wanted[i]);
@@ -237,7 +237,7 @@ TEST(Sampler, WhatIsNoNumberIsNoToken) {
   EXPECT_EQ(choose(logits, drawing(1.0, 2)).token, 2);
 }
 
-/// What a step leaves of logits, by its definition.
+/// The candidates that a step leaves of logits, by its definition.
 struct Left {
   Left(const std::vector<float> &logits, const Sampling &sampling,
        int64_t position, int64_t count) {

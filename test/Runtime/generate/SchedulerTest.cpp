@@ -26,7 +26,7 @@ std::unique_ptr<Request> request(int64_t id, size_t tokens) {
   return made;
 }
 
-/// What a step runs after it has given slots to requests.
+/// Gives slots to requests and returns the step that runs then.
 StepRows next(Scheduler &scheduler) {
   EXPECT_TRUE(scheduler.admit().empty());
   return scheduler.plan();
@@ -41,7 +41,7 @@ std::string text(const std::vector<RowOfStep> &rows) {
   return result;
 }
 
-/// As a generator does behind a step.
+/// Does what a generator does after a step.
 void finish(Scheduler &scheduler, const StepRows &step) {
   for (size_t lane = 0; lane < step.rows.size(); ++lane)
     for (const RowOfStep &row : step.rows[lane]) {
@@ -101,7 +101,8 @@ TEST(Scheduler, PromptsGoOnAfterWhatASlotHolds) {
   scheduler.add(prompt(0, {1, 2, 3}));
   EXPECT_EQ(text(scheduler.admit()), "");
   finish(scheduler, scheduler.plan());
-  // Of one that runs: a copy. The last token of a prompt runs in any case.
+  // The other request runs, so its positions are copied. The last token of a
+  // prompt runs in any case.
   scheduler.add(prompt(1, {1, 2, 3}));
   scheduler.add(prompt(2, {7, 2, 3}));
   EXPECT_EQ(text(scheduler.admit()), "1:0/0>1 2");

@@ -80,7 +80,7 @@ TEST(Schedule, DecayOfATenth) {
   EXPECT_EQ(longest.at(kFar), 1.0);
 }
 
-/// Of one step, and of none: the decay is the whole run.
+/// Runs of one step, and of none: the decay is the whole run.
 TEST(Schedule, ShortestRuns) {
   for (RateKind kind : {RateKind::Cosine, RateKind::Linear, RateKind::Wsd}) {
     EXPECT_EQ((Schedule{1.0, 0.1, 0, 1, kind}.at(0)), 1.0);

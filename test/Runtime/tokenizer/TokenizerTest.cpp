@@ -62,7 +62,8 @@ TEST_P(Family, StreamsWholeCharacters) {
   }
 }
 
-/// What the stream gives until a stop; parts are given as soon as they may be.
+/// Returns the stream's text until a stop; parts are given as soon as they may
+/// be.
 std::string streamUntilStop(TokenStream &stream, const Ids &ids,
                             const std::vector<std::string> &stops) {
   std::string text;
@@ -142,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Tokenizer, Family,
                          [](const auto &info) { return info.param; });
 
 //===----------------------------------------------------------------------===//
-// What is refused
+// Refusals
 //===----------------------------------------------------------------------===//
 
 TEST(TokenizerFile, NamesWhatIsNotSupported) {

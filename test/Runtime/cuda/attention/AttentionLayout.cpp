@@ -115,8 +115,8 @@ void tessera::test::runBackward(Backend &on, AttentionData &data,
 }
 
 std::vector<Layout> tessera::test::layoutsOf(const AttentionCase &c) {
-  // How rows are read has nothing to do with biases, segments and order: one of
-  // two cases that differ in these has both.
+  // The layout of rows has nothing to do with biases, segments and order: one
+  // of two cases that differ in these has both layouts.
   if (c.buckets != 0 || !c.querySegments.empty() || !c.causal ||
       c.headDim % (c.dtype == TSR_DTYPE_BF16 ? 8 : 4) != 0)
     return {Layout::Given};

@@ -25,7 +25,8 @@ struct AttentionOperands {
   cuda::AttentionCall call; /* its key is in host memory */
   Tensor q, k, v, o, lse, dO, dQ, dK, dV;
   Tensor table, dTable; /* without a bias empty */
-  /// Of all positions that the call has a slice of; without segments null.
+  /// Segments of all positions that the call has a slice of; null without
+  /// segments.
   const std::vector<int32_t> *querySegments, *keySegments;
 };
 

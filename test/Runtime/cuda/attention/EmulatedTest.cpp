@@ -47,7 +47,8 @@ public:
   }
 
 private:
-  /// Of what nobody has written there must be no trace.
+  /// Returns a workspace of NaN: values that nobody has written must leave no
+  /// trace.
   static std::vector<float> workspaceOf(const cuda::AttentionCall &call,
                                         bool backward) {
     return std::vector<float>(cuda::attentionWorkspace(call, backward) / 4,

@@ -58,8 +58,8 @@ size_t HostBlock::nextReady(size_t from) const {
   return from;
 }
 
-/// Where the thread with the next turn waits; that of the scheduler if there is
-/// none, or if it has not entered its stack.
+/// Returns where the thread with the next turn waits; that of the scheduler if
+/// there is none, or if it has not entered its stack.
 void **HostBlock::passTurn() {
   const size_t next = nextReady(turn + 1);
   if (next == order.size() || !fibers[size_t(order[next])].started)

@@ -36,7 +36,7 @@ public:
   static thread_local HostBlock *current;
 
   Index index;
-  int thread = 0; /* that runs */
+  int thread = 0; /* the one that runs */
   SharedMemory shared;
 
   void barrier();
@@ -47,9 +47,9 @@ public:
 
 private:
   enum class State : char { Ready, AtBarrier, InWarp, Done };
-  using Jump = void *[5]; /* of __builtin_setjmp */
+  using Jump = void *[5]; /* see __builtin_setjmp */
   struct Fiber {
-    Jump resumed; /* of all turns but the first */
+    Jump resumed; /* for all turns but the first */
     bool started = false;
     std::unique_ptr<unsigned char[]> stack;
     WarpOperation operation;
@@ -66,8 +66,8 @@ private:
   void releaseWarp();
 
   std::vector<Fiber> fibers;
-  std::vector<State> states; /* of the fibers */
-  std::vector<int> inWarp;   /* of each warp: its fibers in that state */
+  std::vector<State> states; /* one for each fiber */
+  std::vector<int> inWarp;   /* fibers of each warp in that state */
   std::vector<int> order;
   size_t turn = 0; /* in that order */
   Jump scheduler;

@@ -1,8 +1,8 @@
 //===- RingSuite.cpp - Attention over slices of the keys ------------------===//
-// What the ranks of a ring compute one after the other, as RingAttentionTest of
-// the CPU: a rank has one slice of the queries and meets the slices of the keys
-// from its own backwards; or it has an early and a late slice, and meets such
-// pairs. Together they must be attention of the whole.
+// Computes the steps of a ring's ranks one after the other, like
+// RingAttentionTest of the CPU: a rank has one slice of the queries and meets
+// the slices of the keys from its own backwards; or it has an early and a late
+// slice, and meets such pairs. Together they must be attention of the whole.
 //===----------------------------------------------------------------------===//
 
 #include "test/Runtime/cuda/attention/AttentionSuite.h"
@@ -203,7 +203,7 @@ std::vector<RingCase> casesOf(int64_t dtype) {
       {{1, 2, 2, 90, 90, 40, true}, 3, true, false},
       {{1, 2, 1, 105, 105, 24, true, false, 0.2}, 3, false, true},
       {{1, 2, 2, 180, 180, 24, true}, 3, true, false}};
-  cases[5].attention.window = 40; // of three slices one sees two
+  cases[5].attention.window = 40; // one of three slices sees two
   cases[6].attention.window = 70; // more than half: chunks
   // Within a slice, across slices, and padding from there on.
   for (RingCase *c : {&cases[7], &cases[8]}) {

@@ -64,13 +64,14 @@ private:
   unsigned char *base;
   size_t bytes;
   std::vector<Word> state;
-  std::vector<std::vector<Copy>> copies; /* by thread */
-  std::vector<int> groups;               /* by thread: how many so far */
+  std::vector<std::vector<Copy>> copies; /* each thread's */
+  std::vector<int> groups;               /* each thread's number of groups so
+                                            far */
   int32_t epoch = 0;
   std::string firstDefect;
 };
 
-// Of every access of a kernel: in line.
+// These run at every access of a kernel, so they are inline.
 
 inline bool SharedMemory::words(const void *at, int count, size_t *first,
                                 size_t *end) {

@@ -71,7 +71,7 @@ TEST(CacheCall, CutsPositionsBySizes) {
   EXPECT_EQ(splits(256, 0, 1), 0); // one writes the result itself
   EXPECT_EQ(splits(257, 0, 1), 2);
   EXPECT_EQ(splits(4096, 0, 1), 16);
-  EXPECT_EQ(splits(4097, 0, 1), 13); // of 320
+  EXPECT_EQ(splits(4097, 0, 1), 13); // splits of 320 places
   EXPECT_EQ(splits(100000, 0, 1), 16);
   EXPECT_EQ(splits(4096, 300, 1), 2);
   EXPECT_EQ(splits(4096, 512, 2), 0);

@@ -34,7 +34,7 @@ Buffer widened(const Buffer &from) {
   return to;
 }
 
-/// What one rank has of all slots, and some rows that attend to it.
+/// One rank's part of all slots, and some rows that attend to it.
 class Problem {
 public:
   Problem(const CacheShape &s, int64_t dtype, int64_t ordinal = 0)
@@ -106,7 +106,7 @@ public:
     return all[5];
   }
 
-  /// By the CPU, in f64.
+  /// Computes the wanted result on the CPU, in f64.
   Buffer wanted(bool weighted) const {
     std::vector<Buffer> all = buffers(weighted);
     for (size_t i : {0, 1, 2, 5, 6})
@@ -178,7 +178,7 @@ void expectNear(const Buffer &found, const Buffer &wanted, bool rounds) {
   }
 }
 
-/// Of all ranks' parts, merged.
+/// Expects that the merged parts of all ranks are the wanted result.
 void expectMerged(const CacheBackend &backend, const std::vector<Buffer> &parts,
                   const Problem &one, const Buffer &wanted) {
   const auto ranks = static_cast<int64_t>(parts.size());
@@ -324,7 +324,7 @@ void tessera::test::expectMeansOfCpu(const CacheBackend &backend) {
               const int64_t at = (k * rows + row) * (columns + 1);
               parts.set(at + columns, none);
               for (int64_t i = 0; i < columns; ++i)
-                parts.set(at + i, 0); // what the CPU multiplies by 0
+                parts.set(at + i, 0); // the CPU multiplies these by 0
             }
         std::vector<Buffer> found = {
             parts, Buffer(TSR_DTYPE_F32, rows * (columns + weighted))};

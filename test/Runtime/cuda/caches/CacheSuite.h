@@ -22,7 +22,7 @@ using CacheBackend =
 struct CacheShape {
   int64_t lanes, slots, places, heads, kvHeads, headDim, window;
   int64_t deal = 1;    ///< ranks that share `places` places of each
-  int64_t buckets = 0; ///< of biases by distance
+  int64_t buckets = 0; ///< for biases by distance
 
   std::string name() const;
 };

@@ -103,7 +103,7 @@ TEST(RoutedCall, VectorsAreForWholeRows) {
   alignas(16) static char memory[64];
   p.first = p.second = p.result = memory;
   EXPECT_TRUE(cuda::makeRoutedParams(p, memory).firstAligned);
-  p.inner = 20; // of the rows and the plain weight
+  p.inner = 20; // columns of the rows and of the plain weight
   EXPECT_FALSE(cuda::makeRoutedParams(p, memory).firstAligned);
   EXPECT_FALSE(cuda::makeRoutedParams(p, memory).secondAligned);
   EXPECT_TRUE(cuda::makeRoutedParams(p, memory).resultAligned);

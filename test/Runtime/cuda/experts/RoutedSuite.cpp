@@ -75,7 +75,7 @@ int64_t roomOf(const RoutedSizes &s) {
   return std::max<int64_t>(routedOf(s) + rest, 1);
 }
 
-/// How rows lie: for each expert and token, or compact ones.
+/// Rows lie for each expert and token, or are compact.
 enum class Layout { Dense, Compact };
 
 int64_t countOf(const RoutedSizes &s, Layout layout) {
@@ -237,7 +237,7 @@ struct Side {
   int64_t members, room; /* room: of a pair of ranks */
   bool own;
 
-  /// Of a pair in all rounds; every token may have all experts.
+  /// Rows of a pair in all rounds; every token may have all experts.
   int64_t most() const { return sizes.tokens * sizes.experts / members; }
   int64_t rounds() const { return (most() + room - 1) / room; }
   int64_t message(int64_t round) const {
@@ -272,7 +272,7 @@ int64_t countOf(const Buffer &gates, int64_t round) {
   return count;
 }
 
-/// What no round or message holds is NaN, before and after.
+/// Rows that no round or message holds are NaN, before and after.
 void compareMessages(const RoutedBackend &backend, const Side &side,
                      const Buffer &gates, Types types, int64_t round) {
   const int64_t columns = side.sizes.columns;

@@ -55,7 +55,7 @@ Buffer withOneNan(Buffer numbers) {
 
 using Entry = int32_t (*)(int, void *const *, const int64_t *, std::string *);
 
-/// What the CPU makes of the same buffers.
+/// Computes the same buffers on the CPU.
 std::vector<Buffer> onCpu(Entry entry, const std::vector<int64_t> &args,
                           std::vector<Buffer> buffers) {
   std::vector<void *> at;

@@ -12,8 +12,8 @@ namespace tessera::test {
 /// Lists of one, of many and of more than there are; few and many columns; NaN,
 /// -inf and equal logits; padding that is NaN.
 void expectTopOfCpu(const CacheBackend &backend);
-/// Of seeds and positions, and of a row without noise. The indices are the
-/// CPU's, and scores are to the rounding of a logarithm.
+/// Draws with several seeds and positions, and a row without noise. The indices
+/// are the CPU's, and scores are to the rounding of a logarithm.
 void expectDrawsOfCpu(const CacheBackend &backend);
 /// 1 to 9 parts, some of which are not full.
 void expectMergedOfCpu(const CacheBackend &backend);

@@ -86,7 +86,7 @@ def of_transformers(warmup, decay):
 
 
 def main():
-    warnings.filterwarnings("ignore")  # of schedulers that are stepped inside others
+    warnings.filterwarnings("ignore")  # schedulers that are stepped inside others warn
     cases = []
     for warmup, decay in [(8, 10), (1, 32), (8, 32)]:
         for make in (of_torch, of_transformers):

@@ -166,7 +166,7 @@ def train_sentencepiece(vocabulary, **options):
 
 
 def small_rules():
-    """Of the kinds that nmt_nfkc has, few enough to be stored."""
+    """Rules of the kinds that nmt_nfkc has, few enough to be stored."""
     rules = {"\t": " ", "\n": " ", "\r": " ", "\u3000": " ", "\u00a0": " ", "\u200b": " ", "\x01": "", "\ufeff": " ", "ﬁ": "fi", "ﬂ": "fl", "½": "1⁄2", "²": "2",
              "①": "1", "Ⅷ": "VIII", "㎏": "kg", "e\u0301": "é", "x\u0301\u0323": "x", "ｶ": "カ", "ｶﾞ": "ガ", "ﾊ": "ハ", "ﾝ": "ン", "ｸ": "ク", "…": "...",
              "\u0600": "#", "İ": "I", "\u0301": "'", "Å": "Å", "ℌ": "H"}
@@ -250,7 +250,7 @@ def unigram_bytes(vocabulary):
 
 
 def spm_bpe():
-    """As LLaMA 2 was trained."""
+    """Trains a vocabulary as LLaMA 2's was trained."""
     return train_sentencepiece(1300, model_type="bpe", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False, split_digits=True), True
 
 
@@ -267,13 +267,13 @@ def without_ties(model):
 
 
 def spm_unigram():
-    """As T5 and its kin were trained, with other rules and bytes."""
+    """Trains a vocabulary as those of T5 and its kin were trained, with other rules and bytes."""
     return without_ties(train_sentencepiece(1300, model_type="unigram", byte_fallback=True, **rules_option(False))), False
 
 
 SENTENCEPIECE = {f.__name__: f for f in (spm_bpe, spm_unigram)}
 FAMILIES = {f.__name__: f for f in (gpt2, llama3, qwen2, o200k, roberta, bert, bert_cased, llama2, mistral, t5, xlm, t5_full, unigram_bytes)}
-# What is not stored.
+# These are not stored.
 LARGE = {"t5_full"}
 
 
