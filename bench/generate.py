@@ -17,7 +17,8 @@ import tempfile
 from workers import Failed, Worker, timed_command
 
 HERE = pathlib.Path(__file__).resolve().parent
-# How a model is compiled, and the bytes of an element: of matrices, of other weights, of caches, and of a channel beside it.
+# Options of the compiler for each type, and bytes of an element: of matrices, of other weights, of caches, and of a
+# channel beside it.
 TYPES = {"f32": (["--precision", "f32"], 4, 4, 4, 0), "bf16": (["--precision", "bf16"], 2, 2, 2, 0),
          "int8": (["--precision", "bf16", "--weights", "int8"], 1, 4, 2, 4)}
 PROBED = 1 << 29  # bytes that the probe reads: more than any cache
@@ -73,8 +74,8 @@ def compile_model(options, path, folder, precision, batch, length):
 
 
 def commands(options, path, folder, precision, batch):
-    """Of each measured program; compiles and converts what they need. Also the bytes that a step reads, and those of the
-    memory plan."""
+    """Counts the bytes of each measured program: those that a step reads, and those of the memory plan. Compiles and
+    converts what the programs need."""
     with_llama = "llama.cpp" in options.peers and can_import("llama_cpp", "gguf")
     gguf = [folder / "model.gguf"] if with_llama else []
     counted = subprocess.run([sys.executable, HERE / "peers/random_model.py", path, folder, precision, *gguf],

@@ -30,7 +30,7 @@ def errors(text):
 
 
 def places(found, sources):
-    """Where rows stand: those of a source side by side around its tick."""
+    """Returns the places of rows: those of a source side by side around its tick."""
     seen = dict.fromkeys(sources, 0)
     for source, _, _ in found:
         count = sum(own == source for own, _, _ in found)

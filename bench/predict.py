@@ -96,7 +96,7 @@ def train(options, artifact):
     return seconds
 
 
-LOUD = []  # whether other work disturbed the rounds so far
+LOUD = []  # true for each round so far that other work disturbed
 
 
 def loudness():
@@ -151,7 +151,7 @@ def summary(programs):
 
 
 def calibrate(options, folder):
-    """What describes the machine now."""
+    """Writes and returns the description of the machine as it is now."""
     cluster = folder / "machine.toml"
     subprocess.run([options.bin / "tessera", "calibrate", "-o", cluster], check=True, capture_output=True)
     return cluster

@@ -87,7 +87,8 @@ def gpt(row, sequence, vocabulary=51200):
 
 
 def flops(row, sequence, batch, vocabulary=51200, recomputes=True):
-    """Of a step, arXiv:2104.04473, equation 3 (with all of forward done again), and 2205.05198, equation 7."""
+    """Counts the operations of a step by arXiv:2104.04473, equation 3 (with all of forward done again), and 2205.05198,
+    equation 7."""
     layers, hidden = int(row["layers"]), int(row["hidden"])
     scores, head = sequence / (6 * hidden), vocabulary / ((16 if recomputes else 12) * layers * hidden)
     return (96 if recomputes else 72) * batch * sequence * layers * hidden ** 2 * (1 + scores + head)
@@ -268,10 +269,10 @@ MEGATRON_CORE = {"1.7": (4, 1), "7.1": (4, 1), "16": (4, 1), "119": (2, 23), "31
 
 
 def fastest_megatron_core(row, tessera=f"{ROOT}/build/bin/tessera"):
-    """Of 1, 2 and 4 sequences, and of the virtual stages that divide the layers, what is fastest in the simulator and
-    fits."""
+    """Tries 1, 2 and 4 sequences, and the virtual stages that divide the layers; returns the fastest in the simulator
+    that fits."""
     pp, share = int(row["pp"]), int(row["batch"]) // int(row["dp"])
-    layers = int(row["layers"]) // pp  # of a stage
+    layers = int(row["layers"]) // pp  # layers of a stage
     best = {}
     for microbatch in (1, 2, 4):
         for virtual in range(1, layers + 1 if pp > 1 else 2):
@@ -306,7 +307,7 @@ def llama3():
                  str(sequence), "--sequence-parallel", "--zero", "1", "--virtual-stages", str(virtual), "--stages",
                  ",".join(map(str, [0] + [1] * layers + [0]))] + sizes(batch, dp, 1)
         if cp > 1:
-            flags += ["--context-parallel", "ring"]  # of all ways that whose ranks have equal work, as there
+            flags += ["--context-parallel", "ring"]  # its ranks have equal work, as in the publication
         work = batch * sequence * (6 * parameters + 12 * layers * hidden * sequence)
         yield Run(f"405B on {gpus}, {sequence // 1024}K", config, "llama-3", flags, float(row["tflops_gpu"]),
                   lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 1e12,

@@ -102,7 +102,7 @@ class Case:
                 plan.measure(options)
         self.order = predict.spearman([p.predicted for p in self.trained], [p.measured for p in self.trained])
         self.best = min(self.trained, key=lambda plan: plan.measured)
-        self.loss = 0.0  # how much slower the best of the first plans is than the fastest
+        self.loss = 0.0  # share by which the best of the first plans is slower than the fastest
         if self.best.rank < WITHIN:
             return
         first = min((plan for plan in self.trained if plan.rank < WITHIN), key=lambda plan: plan.measured)

@@ -14,7 +14,7 @@ import table
 from workers import Failed, Worker, in_turns, repeated_command
 
 HERE = pathlib.Path(__file__).resolve().parent
-ADAMW_BYTES = 28  # of a parameter: weight, gradient and two moments read, all but the gradient written, 4 bytes each
+ADAMW_BYTES = 28  # bytes per parameter: weight, gradient and two moments read, all but the gradient written, 4 bytes each
 
 
 def parse():

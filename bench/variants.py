@@ -36,7 +36,7 @@ VARIANTS = {
         "pp=2, zero-bubble": ["--mesh", "pp=2", "--micro-batches", "4", "--schedule", "zero-bubble"],
     },
 }
-# What a variant is compared with, where that is not the first.
+# The variant that another is compared with, if that is not the first.
 BASES = {
     "strategies": {name: "serial, 4 micro-batches" for name in ("pp=2, 1F1B", "pp=2, zero-bubble")},
     "invariance": {f"{mesh}, --layout-invariant": mesh for mesh in ("tp=2", "dp=2")} | {"tp=2": "tp=2", "dp=2": "dp=2"},

@@ -54,7 +54,8 @@ def summary(seconds):
 
 
 def busy_seconds():
-    """What all processors together have worked since the machine started, whoever for, and what another machine took."""
+    """Returns the seconds that all processors together have worked since the machine started, whoever for, and those
+    that another machine took."""
     with open("/proc/stat") as file:
         user, nice, system, _, _, *others = map(int, file.readline().split()[1:9])
     return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK")

@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kTokens = 1024;
 size_t footprint = size_t(768) << 20;
 
-/// Of this thread: other programs on the machine do not count.
+/// Measures processor time of this thread: other programs on the machine do not
+/// count.
 double now() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -30,7 +30,7 @@ struct Shape {
   Product product;
   int64_t count;
   const char *method; // the faster one: "sgemm" or "matmul"
-  double seconds;     // of one product, in the trial that chose the method
+  double seconds;     // time of one product, in the trial that chose the method
 };
 
 /// All products of a step, ready to run.

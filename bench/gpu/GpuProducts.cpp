@@ -146,7 +146,7 @@ int main() try {
   measureLayer(bench, 16 * 1024, 1024);
   measureLayer(bench, 12 * 1024, 1280);
   measureLayer(bench, 8 * 1024, 1600);
-  // What is left of an odd vocabulary.
+  // These are the rest of an odd vocabulary.
   bench.measure({"rest", 32 * 1024, 1, 768, false, true});
   bench.measure({"rest", 32 * 1024, 768, 1, false, false});
   bench.measure({"rest", 1, 768, 32 * 1024, true, false});

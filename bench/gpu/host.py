@@ -1,4 +1,4 @@
-"""What the host does for a step on a GPU whose graph is captured, without a GPU.
+"""Measures the host's part of a step on a GPU whose graph is captured, without a GPU.
 
 Usage: host.py [MODEL...]   (124m 350m 774m; default: all)
 Compiles GPT-2 for CUDA, with the batches of bench/gpu/run.py, and steps it on the device's own host code, with the

@@ -1,4 +1,4 @@
-"""What the generated kernels of a CUDA program read and write in a step, counted from the program. Nothing is run.
+"""Counts what the generated kernels of a CUDA program read and write in a step. Nothing is run.
 
 Usage: kernels.py [--bin BIN] [--top N] ARGUMENTS OF tessera compile
 A kernel's bytes are those of its operands and results, each once: over the copy rate of the GPU (`gpu-limits`) they are

@@ -1,4 +1,4 @@
-"""What each op of a step takes on the GPU, beside what it must move and compute.
+"""Measures the time of each op of a step on the GPU, beside what it must move and compute.
 
 Usage: op_times.py ARTIFACT BUILD [COPY_GB_PER_S MATMUL_TFLOPS]
 Records one step of BUILD/bin/gpu-steps with the GPU's own clock (events before and behind each op), and adds up launches
@@ -17,7 +17,7 @@ LIBRARY = ("gemm", "attention", "attention_grad", "routed")
 
 
 def record(artifact, build, seconds, log, environment=None):
-    """What the worker says when it is ready, and the trace's events of rank 0."""
+    """Returns what the worker says when it is ready, and the trace's events of rank 0."""
     with tempfile.TemporaryDirectory() as folder, open(log, "w") as errors:
         trace = pathlib.Path(folder) / "trace.json"
         done = subprocess.run([str(build / "bin/gpu-steps"), str(artifact), "1", "cuda", str(trace)], text=True,

@@ -27,7 +27,7 @@ def run(*command):
 
 
 def ops_of(artifact):
-    """Of its metadata, docs/Artifact.md."""
+    """Reads the ops of an artifact's metadata, docs/Artifact.md."""
     text = artifact.read_bytes()
     _, _, header, size = HEADER.unpack_from(text)
     return json.loads(text[header:header + size])["ops"]

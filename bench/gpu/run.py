@@ -35,7 +35,7 @@ class Clock:
 
 
 def run_worker(command, limit, log, environment=None):
-    """What a worker of bench/Worker.h says when it is ready, and the seconds of its steps. Raises on failure."""
+    """Returns what a worker of bench/Worker.h says when it is ready, and the seconds of its steps. Raises on failure."""
     with open(log, "w") as errors:
         process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=errors, text=True, env={**os.environ, **(environment or {})})
@@ -104,7 +104,7 @@ class Run:
         self.output.write_text(json.dumps(self.result, indent=1) + "\n")
 
     def attempt(self, entry, name, seconds, function, of=""):
-        """Whether it was measured; an error is a result too. `of`: the model, for the log's name."""
+        """Returns whether it was measured; an error is a result too. `of`: the model, for the log's name."""
         seconds = min(seconds, self.clock.left())
         try:
             if seconds < 5:

@@ -84,7 +84,8 @@ struct Candidate {
   std::vector<double> seconds = {};
 };
 
-/// Of all sequences: documents whose lengths are exponentially distributed.
+/// Returns the segments of all sequences: documents whose lengths are
+/// exponentially distributed.
 std::vector<int32_t> documents(int64_t tokens, double mean) {
   std::mt19937 random(7);
   std::exponential_distribution<double> length(1 / mean);
@@ -97,7 +98,7 @@ std::vector<int32_t> documents(int64_t tokens, double mean) {
   return segments;
 }
 
-/// Of equal lengths.
+/// Returns segments of equal lengths.
 std::vector<int32_t> equal(int64_t tokens, int64_t length) {
   std::vector<int32_t> segments;
   for (int64_t i = 0; i < kBatch * tokens; ++i)

@@ -94,7 +94,7 @@ class LlamaCpp:
 
 def quiet(llama_cpp):
     callback = llama_cpp.llama_log_callback(lambda level, text, data: None)
-    quiet.kept = callback  # as long as llama.cpp may call it
+    quiet.kept = callback  # must live as long as llama.cpp may call it
     return callback
 
 

@@ -30,7 +30,7 @@ def read_weights(config, weights):
 
 
 def is_transposed(name):
-    """Whether a matrix is stored by input rows, as GPT-2's are."""
+    """Returns whether a matrix is stored by input rows, as GPT-2's are."""
     return any(part in name for part in ("c_attn.weight", "c_proj.weight", "c_fc.weight"))
 
 

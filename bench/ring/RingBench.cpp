@@ -32,7 +32,7 @@ struct Call {
   bool masked;
 };
 
-/// How a sequence is dealt out to ranks.
+/// A way to deal out a sequence to ranks.
 struct Deal {
   const char *name;
   int64_t ranks;
@@ -61,7 +61,7 @@ struct Problem {
   }
   int64_t tokens;
   std::vector<float> q, k, v, dO, o, dQ, dK, dV;
-  std::vector<float> lse; ///< of slices, one behind the other
+  std::vector<float> lse; ///< slices, one behind the other
 };
 
 } // namespace
