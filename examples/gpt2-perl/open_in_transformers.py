@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 HELD_OUT = 0.05
-LARGEST_DIFFERENCE = 1e-4  # of the perplexities, relative
+LARGEST_DIFFERENCE = 1e-4  # relative difference of the perplexities
 
 
 def held_out(data):

@@ -63,7 +63,7 @@ case $status in
 137) echo "killed after step $(stepsLogged)" ;;
 *) exit $status ;;
 esac
-# What a run that was too quick to be killed here has saved since then.
+# A run that was too quick to be killed here has saved checkpoints since then.
 for checkpoint in runs/step-*; do
   [[ ${checkpoint#runs/step-} > $(printf %08d $((steps / 2))) ]] && rm -r "$checkpoint"
 done

@@ -210,7 +210,7 @@ void serve(const std::string &file, const std::string &folder, Options &given) {
   // Some threads are for those that are refused.
   options.limits.workers = static_cast<int>(requests) + 8;
   options.limits.connections += requests;
-  options.limits.memoryBytes = 12 << 20; // what is read of a body takes more
+  options.limits.memoryBytes = 12 << 20; // a body that is read takes more
   options.limits.pieceTime = std::chrono::seconds(10);
   tessera::HttpServer server(options);
   tessera::TextGenerator texts(tessera::Artifact(file), modelIn(folder));
