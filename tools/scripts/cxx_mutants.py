@@ -46,7 +46,7 @@ class Mutant:
 
 
 def shape_of(argument):
-    """What two arguments of one type have in common: "&", a method's name, whether it is a number."""
+    """Returns what two arguments of one type have in common: "&", a method's name, and if it is a number."""
     method = re.search(r"\w+(?=\(\)$)", argument)
     return argument[0] in "&*" and argument[0], method and method.group(), argument.isdigit()
 

@@ -42,7 +42,7 @@ def open_device(namespace):
 class Switch:
     def __init__(self, devices, delay, jitter, reordered):
         self.devices, self.delay, self.jitter, self.reordered = devices, delay, jitter, reordered
-        self.device_of = {}  # by hardware address
+        self.device_of = {}  # keyed by hardware address
         self.waiting = []  # (time, number, device, frame)
         self.numbers = itertools.count()
         self.last = {}  # when the last frame between two devices arrives

@@ -336,7 +336,7 @@ HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e
 
 
 def judge(code, output, before, after, words, changed):
-    """What is wrong with a run, or None."""
+    """Returns the fault of a run, or None."""
     if code is None:
         return f"no end within {TIMEOUT} s"
     if code < 0:

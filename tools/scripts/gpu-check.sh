@@ -120,7 +120,7 @@ copy_compiler() {
   [ -x $compiler ] || return 0
   mkdir -p "$carry/compiler/bin" "$carry/compiler/lib"
   strip -o "$carry/compiler/bin/tessera" $compiler || return 1
-  # What a GPU machine has itself, and what is carried anyway, stays here.
+  # Libraries that a GPU machine has itself, and those that are carried anyway, stay here.
   ldd $compiler | awk '$3 ~ /^\// {print $3}' | grep -v -E '/lib(c|m|stdc\+\+|gcc_s|dnnl|OpenCL|tessera_runtime)\.so' |
     xargs -I{} cp -L {} "$carry/compiler/lib/"
 }
@@ -203,7 +203,7 @@ nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"
 packaged=$(python3 -c 'import glob, site; print(":".join(g for s in site.getsitepackages() for g in glob.glob(s + "/nvidia/*/lib")))')
 export LD_LIBRARY_PATH=$carry/prefix/lib:/usr/local/cuda/lib64${packaged:+:$packaged}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
-# Whether programs that were carried find every library here.
+# Succeeds if programs that were carried find every library here.
 can_run_carried() {
   [ -x "$carry/programs/bin/GpuTests" ] || return 1
   local missing
@@ -243,7 +243,7 @@ run_tests() {
   fi
 }
 
-# What there is so far: the bench may be ended by who called.
+# Summarizes the results so far: the bench may be ended by its caller.
 summarize() {
   python3 - "$out" <<'PY'
 import json, os, sys

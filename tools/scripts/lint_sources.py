@@ -41,7 +41,7 @@ def room(path):
 
 
 def allowed(source, target):
-    """Whether a file of room `source` may include one of room `target`; else what it may include."""
+    """Returns whether a file of room `source` may include one of room `target`; else what it may include."""
     kind, name = source
     if kind == "compiler":
         rooms = NARROW.get(name, COMPILER[:COMPILER.index(name)]) + [name]

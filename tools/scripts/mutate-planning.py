@@ -88,7 +88,7 @@ class Court:
         if not shutil.which("bwrap"):
             stop("bwrap is missing; run as root: apt-get install --no-install-recommends bubblewrap")
         self.object = tools.path("changed.o")
-        self.outputs = tools.path("test")  # of lit, which writes beside its configuration
+        self.outputs = tools.path("test")  # lit writes its outputs beside its configuration
         os.mkdir(self.outputs)
         shutil.copy(os.path.join(tools.directory, "test/lit.site.cfg.py"), self.outputs)
         first = tools.sources[0]

@@ -81,7 +81,7 @@ class Build:
         self.links = {module: self.link_command(module) for module in set(PROGRAMS.values())}
 
     def path(self, module):
-        """Where a module is, through links."""
+        """Returns the path of a module, through links."""
         return os.path.realpath(os.path.join(self.directory, module))
 
     def link_command(self, module):
@@ -170,7 +170,7 @@ class Sandbox:
 
 
 class Reach:
-    """Which test reaches which lines, and how long it takes.
+    """Knows which test reaches which lines, and how long it takes.
 
     `programs` is {program: {test: {"time": seconds, "lines": {source: [line, ..]}}}}.
     """
@@ -284,7 +284,8 @@ class Court:
         return self.build.compile(source, changed, self.object, "-include", self.headers[source])
 
     def killer(self, source, text, line):
-        """What notices the change: a program, "time" or "linker"; "" if nothing does, None if no test reaches it."""
+        """Returns what notices the change: a program, "time" or "linker"; "" if nothing does, None if no test reaches
+        it."""
         begin, end = function_around(text, line)
         linked = {}
         batches = []

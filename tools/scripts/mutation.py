@@ -1,4 +1,4 @@
-"""What mutate-runtime.py and mutate-planning.py share: sources, their mutants, and judging them one by one."""
+"""Holds what mutate-runtime.py and mutate-planning.py share: sources, their mutants, and judging them one by one."""
 import argparse
 import os
 import random

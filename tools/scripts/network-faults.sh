@@ -96,7 +96,7 @@ expect_same() {
 # expect_missing RANK CODES: the others name the rank.
 expect_missing() {
   local broke=$SECONDS
-  finish 2>/dev/null # where bash says who was killed
+  finish 2>/dev/null # bash says here who was killed
   for rank in 0 1 2 3; do
     [ "$rank" = "$1" ] || grep -q "error: .*rank $1 " "$work/$case_name/$rank" || {
       fail "rank $rank does not name rank $1" && return
@@ -167,7 +167,7 @@ in_switch ip link set port3 up
 
 start half-open
 await_step $((steps / 4))
-at 2 ip link set eth0 down # what the process would say at its end does not get out
+at 2 ip link set eth0 down # keeps the process's last words from getting out
 kill -KILL "${processes[2]}"
 expect_missing 2 " 1 1 137 1"
 

@@ -40,7 +40,7 @@ launch() {
 memory_of() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status" 2>/dev/null || true; }
 note() { echo "$1" >>"$work/$run.notes"; }
 
-# What is known of a run that hangs: of each process, its state, processor time and what it wrote last.
+# Describes a run that hangs: for each process, its state, processor time and what it wrote last.
 describe_hang() {
   local rank process
   echo "soak: $run hangs after $made of $steps steps:"
@@ -138,7 +138,7 @@ fi
 echo "soak: undisturbed run of $steps steps done, disturbing three runs of four processes for $seconds s"
 
 end=$((SECONDS + seconds))
-for run in run1 run2 run3; do soak_run "$run" 2>"$work/$run.shell" & done # where bash says who was killed
+for run in run1 run2 run3; do soak_run "$run" 2>"$work/$run.shell" & done # bash writes there who was killed
 wait
 orphans=$(grep -lsa "${work}[/]model" /proc/[0-9]*/cmdline | wc -l || true)
 
