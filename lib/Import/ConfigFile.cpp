@@ -47,7 +47,7 @@ FailureOr<ConfigFile> ConfigFile::nested(StringRef key) const {
   return inner;
 }
 
-/// Where each key of the outermost object stands.
+/// Finds where each key of the outermost object stands.
 void ConfigFile::scan(StringRef text) {
   Position here;
   int depth = 0;

@@ -30,7 +30,7 @@ public:
 
   mlir::Location at(llvm::StringRef key) const;
   mlir::InFlightDiagnostic error(llvm::StringRef key) const;
-  /// Of what is asked for beside the file.
+  /// Begins an error about options that are given beside the file.
   mlir::InFlightDiagnostic error() const;
   mlir::MLIRContext *getContext() const { return context; }
   const llvm::json::Object &object() const { return root; }
@@ -91,7 +91,7 @@ private:
   std::shared_ptr<std::map<std::string, std::string>> noted =
       std::make_shared<std::map<std::string, std::string>>();
   mutable std::vector<std::string> left;
-  Position whole; ///< Of keys that `positions` lacks.
+  Position whole; ///< The position of keys that `positions` lacks.
 };
 
 } // namespace tessera

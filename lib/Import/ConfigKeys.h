@@ -15,8 +15,9 @@ constexpr int64_t kMaximalSize = (int64_t(1) << 31) - 1;
 constexpr int64_t kMaximalLayers = 4096;
 
 struct ConfigKeys {
-  llvm::StringRef family;   ///< As messages name it: "GPT-2".
-  llvm::StringRef training; ///< What remains: "a decoder-only GPT-2".
+  llvm::StringRef family; ///< The name in messages: "GPT-2".
+  /// The models of the family that are supported: "a decoder-only GPT-2".
+  llvm::StringRef training;
   llvm::ArrayRef<llvm::StringLiteral> required, optional;
   /// Ignored in this family, besides those that every family ignores.
   llvm::ArrayRef<llvm::StringLiteral> harmless;

@@ -174,8 +174,8 @@ static Imported importFamily(ConfigFile &file, const ImportOptions &options) {
                                   << "' is not supported; use one of " << names;
 }
 
-/// What lies beside a config.json as generation_config.json is part of the
-/// model, though no program depends on it.
+/// Attaches the files beside a config.json that belong to the model, such as
+/// generation_config.json, though no program depends on them.
 static LogicalResult attachConfigFiles(ModuleOp module, StringRef path,
                                        const ConfigFile &file) {
   Builder builder(module.getContext());
@@ -245,7 +245,8 @@ static LogicalResult checkSize(ModuleOp module, StringRef name,
   return success();
 }
 
-/// Whether labels are ignored is part of the loss.
+/// Checks that the loss of a .mlir program ignores labels if the options ask
+/// for it.
 static LogicalResult checkLabels(ModuleOp module, bool ignoresLabels) {
   auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
   if (!ignoresLabels || model.get("ignores_labels") ||

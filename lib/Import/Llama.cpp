@@ -132,8 +132,9 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
   return finish(withBalance(causalMean(crossEntropy(scores, labels), labels)));
 }
 
-/// As large a part of the small sequence as of the whole one, so that what
-/// hides keys still does. From one key there is nothing to choose.
+/// Shrinks a window to as large a part of the small sequence as it is of the
+/// whole one, so that it still hides keys. A window of one key would leave
+/// nothing to choose from.
 static int64_t shrunkWindow(int64_t window, int64_t whole, int64_t sequence) {
   constexpr int64_t least = 2;
   if (window == 0 || window >= whole)

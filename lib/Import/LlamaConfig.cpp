@@ -51,7 +51,7 @@ static constexpr llvm::StringLiteral kQwen2[] = {"Qwen2ForCausalLM",
 static constexpr llvm::StringLiteral kMixtral[] = {"MixtralForCausalLM",
                                                    "MixtralModel"};
 
-/// What the families of this make differ in.
+/// Defaults in which the families of this make differ.
 struct Defaults {
   StringRef name;
   int64_t positions, keyHeads;
@@ -257,9 +257,10 @@ static LogicalResult checkWindowKeys(const ConfigFile &file, int64_t window) {
   return success();
 }
 
-/// As transformers 5 has it: of Mistral and Qwen2 `layer_types` says which
-/// layers have the window; else all of Mistral and Mixtral do, and of Qwen2
-/// those from number `max_window_layers` on.
+/// Reads the window of each layer as transformers 5 does: in Mistral and Qwen2
+/// `layer_types` says which layers have it; without it, all layers of Mistral
+/// and Mixtral have it, and the layers of Qwen2 from number `max_window_layers`
+/// on.
 static LogicalResult readWindows(const ConfigFile &file, LlamaConfig &config) {
   config.windows.assign(config.layers, 0);
   if (config.family == "llama")

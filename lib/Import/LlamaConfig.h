@@ -26,8 +26,8 @@ struct LlamaConfig {
   /// The token whose row of the embeddings has no gradient.
   std::optional<int64_t> padding;
   std::optional<Experts> experts;
-  /// Of each layer: the keys that a query sees, itself and those before it; 0:
-  /// all of them.
+  /// For each layer, the number of keys that a query sees, itself and those
+  /// before it; 0: all of them.
   std::vector<int64_t> windows;
 
   int64_t queriesPerKey() const { return heads / keyHeads; }

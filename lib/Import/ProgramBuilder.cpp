@@ -54,8 +54,8 @@ void ProgramBuilder::begin(const ModelSizes &model) {
   if (sizes.padding)
     attrs.push_back(
         number("padding", std::min(*sizes.padding, model.vocabulary - 1)));
-  // What is wrong with a whole program was asked for beside the file, so errors
-  // of the module and the function point at no line of it.
+  // Errors of a whole program concern options beside the file, so those of the
+  // module and the function point at no line of it.
   Location nowhere = b.getUnknownLoc();
   module = ModuleOp::create(nowhere);
   (*module)->setAttr(nn::NNDialect::kModelAttr, b.getDictionaryAttr(attrs));

@@ -18,8 +18,10 @@ namespace tessera {
 struct ProgramSizes {
   int64_t sequence, batch, microBatches;
   mlir::Type elementType;
-  bool ignoresLabels = false; ///< Of a causal model.
-  /// Of masks: the token that ends a document, and the one that is padding.
+  /// True if labels of a causal model may be ignored.
+  bool ignoresLabels = false;
+  /// The tokens of attention's masks: the one that ends a document, and the one
+  /// that is padding.
   std::optional<int64_t> separator = std::nullopt, padding = std::nullopt;
   /// Holds the tokens that a masked language model never hides, if known.
   std::optional<SpecialTokens> special = std::nullopt;
@@ -27,7 +29,7 @@ struct ProgramSizes {
   bool hasSegments() const { return separator || padding; }
 };
 
-/// Where diagnostics about a part of the model point.
+/// Locations to which diagnostics about a part of the model point.
 struct ModelLocations {
   mlir::Location model, embedding, layers;
 };
@@ -48,11 +50,12 @@ protected:
   struct ModelSizes {
     llvm::StringRef family;
     int64_t layers, vocabulary;
-    /// What stands for the tokens that a masked language model predicts.
+    /// The token that stands for those that a masked language model predicts.
     std::optional<int64_t> maskToken = std::nullopt;
     std::optional<int64_t> tokenTypes = std::nullopt;
-    /// Of an encoder-decoder model: tokens of a target, what its first label is
-    /// predicted from, what pads it, and how many of the layers encode.
+    /// For an encoder-decoder model: the tokens of a target, the token from
+    /// which its first label is predicted, the token that pads it, and the
+    /// number of layers that encode.
     std::optional<int64_t> target = std::nullopt, startToken = std::nullopt,
                            padToken = std::nullopt,
                            encoderLayers = std::nullopt;
@@ -62,7 +65,7 @@ protected:
   void begin(const ModelSizes &model);
   mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::Value loss);
 
-  /// What follows belongs to this part of the model.
+  /// Begins the part of the model that the following ops belong to.
   void enter(const llvm::Twine &name, mlir::Location file) {
     loc = mlir::NameLoc::get(b.getStringAttr(name), file);
   }
@@ -138,8 +141,8 @@ protected:
   /// Per token: log-sum-exp minus target, in parts that a split vocabulary
   /// leaves local (Shoeybi et al. 2019, section 3).
   mlir::Value crossEntropy(mlir::Value logits, mlir::Value labels);
-  /// Of a causal model: the mean of a value per token over all micro-batches,
-  /// or over those whose label counts.
+  /// Builds, for a causal model, the mean of a value per token over all
+  /// micro-batches, or over those whose label counts.
   mlir::Value causalMean(mlir::Value tokens, mlir::Value labels);
   /// The mean over those whose label counts, of all micro-batches.
   mlir::Value meanOverCounted(mlir::Value tokens, mlir::Value labels);

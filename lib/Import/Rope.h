@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// How positions turn queries and keys; names are those of Hugging Face's
+/// Rotations of queries and keys by position; names are those of Hugging Face's
 /// rope_parameters (before version 5: rope_scaling and rope_theta).
 struct RopeConfig {
   enum Kind { Default, Linear, Llama3, Yarn } kind = Default;
@@ -16,14 +16,14 @@ struct RopeConfig {
   double lowFrequencyFactor = 1, highFrequencyFactor = 4;
   /// Positions that the unscaled model was trained on.
   double originalPositions = 0;
-  /// Of yarn. 0: computed from the factor.
+  /// Yarn's scale. 0: computed from the factor.
   double attentionFactor = 0;
   double betaFast = 32, betaSlow = 1, mscale = 0, mscaleAllDim = 0;
   bool truncates = true;
 
   /// Radians per position of each pair of a head's elements.
   std::vector<double> frequencies(int64_t headSize) const;
-  /// What cosines and sines are multiplied with.
+  /// Returns the factor of cosines and sines.
   double scale() const;
 };
 

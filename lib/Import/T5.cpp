@@ -25,13 +25,14 @@ public:
   OwningOpRef<ModuleOp> build();
 
 private:
-  /// What a block attends to beside itself, and the biases of its stack.
+  /// A stack of blocks, its biases and, for a decoder, the memory that it
+  /// attends to.
   struct Stack {
     std::string name;
     int64_t layers;
     bool causal;
     Value memory;               ///< The encoder's output; none in the encoder.
-    Value biasTable;            ///< Of the first layer, for all.
+    Value biasTable;            ///< The first layer's, for all layers.
     Value tokens, memoryTokens; ///< Segments of what is no padding.
   };
 

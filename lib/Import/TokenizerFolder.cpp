@@ -147,7 +147,8 @@ LogicalResult TokenizerFolder::read() {
   if (failed(has("tokenizer.json") ? readTokenizer() : readVocabulary()))
     return failure();
   for (const Added &token : added) {
-    if (names.count(token.text)) // of two numbers, this is the tokenizer's
+    // If a token has two numbers, the tokenizer's counts.
+    if (names.count(token.text))
       numbers[token.text] = token.id;
     number(token.text, token.id);
     if (token.isSpecial)

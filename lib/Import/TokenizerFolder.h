@@ -62,7 +62,7 @@ private:
                                               {"mask_token", "[MASK]"}};
   std::set<std::string> named; ///< Roles for which a file has a text.
   std::set<std::string> names; ///< Texts of the roles, and others.
-  std::map<std::string, int64_t> numbers; ///< By name.
+  std::map<std::string, int64_t> numbers; ///< Numbers of tokens by name.
   std::vector<Added> added;
   std::set<int64_t> ids;
 };
