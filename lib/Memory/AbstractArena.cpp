@@ -9,7 +9,7 @@ void AbstractArena::write(ByteRange bytes, int64_t content,
   auto it = entries.upper_bound(bytes.begin);
   if (it != entries.begin() && std::prev(it)->second.bytes.end > bytes.begin)
     --it;
-  // Where a frame was, the same frame of another micro-batch often comes.
+  // A frame is often followed by the same frame of another micro-batch.
   if (it != entries.end() && it->second.bytes == bytes) {
     it->second = {bytes, content, writer};
     return;

@@ -40,8 +40,9 @@ public:
   const Entry *findOther(ByteRange bytes, int64_t content);
 
 private:
-  std::map<int64_t, Entry> entries; ///< By begin.
-  Entry hole;                       ///< What findOther found unwritten.
+  std::map<int64_t, Entry> entries; ///< Keyed by their begin.
+  /// The unwritten bytes that findOther found.
+  Entry hole;
 };
 
 } // namespace tessera::rt

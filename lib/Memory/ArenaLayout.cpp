@@ -108,7 +108,7 @@ public:
     }
   }
 
-  /// Where an extent fits best. Each is asked for once.
+  /// Returns the offset where an extent fits best. Each is asked for once.
   int64_t bestFit(const Extent &extent, int64_t bytes) {
     Window &window = windowOf(extent);
     --window.toPlace;
@@ -118,7 +118,7 @@ public:
 private:
   struct Window {
     PlacedExtents placed;
-    int64_t toPlace = 0; ///< How many extents it has yet to be asked for.
+    int64_t toPlace = 0; ///< Extents that it has yet to be asked for.
   };
 
   /// The shortest that holds the extent.
@@ -134,7 +134,7 @@ private:
   }
 
   int64_t half; ///< The shortest windows are twice as long.
-  /// By length of windows; window k begins at k times half of that.
+  /// Windows by length; window k begins at k times half of that.
   std::vector<std::vector<Window>> levels;
 };
 
@@ -184,7 +184,7 @@ Peak tessera::rt::findPeak(ArrayRef<Extent> extents) {
     first = std::min(first, extent.begin);
     last = std::max(last, extent.end);
   }
-  // By position: what begins there, less what ended right before it.
+  // The bytes that begin at a position, less those that ended right before it.
   std::vector<int64_t> change(last - first + 2);
   for (const Extent &extent : extents) {
     change[extent.begin - first] += paddedBytes(extent);
@@ -206,8 +206,8 @@ int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents,
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
   auto lifetime = [&](unsigned k) { return extents[k].end - extents[k].begin; };
   std::vector<Layout> tried;
-  // Whether nothing better is to be had. An order that needs more than the peak
-  // is left where it does, as another may not.
+  // Returns whether the order reaches the peak, which no other can better. An
+  // order that needs more is abandoned where it does, as another may not.
   auto reachesPeak = [&](auto key) {
     llvm::stable_sort(order,
                       [&](unsigned a, unsigned b) { return key(a) < key(b); });
@@ -217,12 +217,14 @@ int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents,
   auto bySize = [&](unsigned k) {
     return std::tuple(-extents[k].bytes, -lifetime(k), extents[k].begin);
   };
-  // Of equal sizes, as frames of micro-batches are, the earliest first: no more
-  // places are taken than are needed at once.
+  // Extents are sorted by size. Among equal sizes, which frames of
+  // micro-batches have, the earliest comes first: no more places are taken than
+  // are needed at once.
   auto bySizeAndTime = [&](unsigned k) {
     return std::pair(-extents[k].bytes, extents[k].begin);
   };
-  // What is live at the peak, without gaps; the rest fits around it.
+  // The extents that are live at the peak come first, without gaps; the rest
+  // fits around them.
   auto byPeak = [&](unsigned k) {
     bool misses =
         extents[k].begin > peak.position || extents[k].end < peak.position;

@@ -16,7 +16,7 @@ static constexpr int64_t kMostPoints = 240;
 
 using Bytes = SmallVector<int64_t, 5>;
 
-/// By time.
+/// Returns the bytes of each kind at each time.
 static std::vector<Bytes> bytesOverTime(const ArenaOverStep &arena) {
   size_t kinds = arena.kinds.size();
   std::vector<Bytes> all(arena.end + 2, Bytes(kinds, 0));

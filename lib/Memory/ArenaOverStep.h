@@ -14,14 +14,14 @@
 
 namespace tessera::rt {
 
-/// What is needed from time `begin` to time `end`, both included.
+/// Bytes that are needed from time `begin` to time `end`, both included.
 struct Holding {
   int64_t begin = 0, end = 0;
-  llvm::SmallVector<int64_t, 5> bytes; ///< By kind.
+  llvm::SmallVector<int64_t, 5> bytes; ///< One number for each kind.
   std::string op, name;                ///< "gemm", "h.3.mlp".
 };
 
-/// What runs at a time.
+/// The op that runs at a time.
 struct Moment {
   std::string name, phase; ///< "h.3.mlp", "backward"; "B0.3", "task".
 };

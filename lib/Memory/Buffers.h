@@ -12,7 +12,7 @@
 
 namespace tessera::rt {
 
-/// Where a value lies.
+/// The place of a value in a buffer.
 struct Place {
   unsigned buffer;
   int64_t offset; ///< Bytes from the buffer's start.
@@ -81,7 +81,8 @@ private:
   mlir::SymbolTable symbols;
   llvm::SmallVector<Buffer> buffers;
   llvm::DenseMap<mlir::Value, Place> places;
-  llvm::DenseSet<unsigned> carried; ///< By the loops around the visited op.
+  /// Buffers that the loops around the visited op carry.
+  llvm::DenseSet<unsigned> carried;
   llvm::SmallVector<Conflict> conflicts;
 };
 

@@ -38,8 +38,9 @@ public:
       : func(func), arenaBytes(arenaBytes), symbols(func->getParentOp()) {}
 
   LogicalResult run();
-  /// What lies where `other` has its arguments, and is none of this program's,
-  /// must stay, too: moments during an evaluation, caches during a step.
+  /// Requires that values of another program stay, too, if this program has no
+  /// argument of its own in their place: moments during an evaluation, caches
+  /// during a step.
   void keepArgumentsOf(func::FuncOp other);
 
 private:
@@ -74,7 +75,8 @@ private:
   llvm::DenseMap<Operation *, int64_t>
       concats; ///< Content of concats being built.
   llvm::SetVector<Value> kept;
-  SmallVector<std::pair<BlockArgument, Held>> others; ///< Of other programs.
+  /// Arguments of other programs.
+  SmallVector<std::pair<BlockArgument, Held>> others;
   PendingCollectives pending;
   int64_t contents = 0;
 };

@@ -11,7 +11,7 @@ using namespace tessera::rt;
 // Contents
 //===----------------------------------------------------------------------===//
 
-/// What a view or a concatenation names, and not what it is called there.
+/// Returns the value that a view or a concatenation is a part of.
 static Value rootOf(Value value) {
   while (auto view = value.getDefiningOp<ViewOp>())
     value = view.getSource();
@@ -125,7 +125,8 @@ void TaskChecker::collectPart(int64_t part) {
   }
 }
 
-/// What is there before the tasks, and what must be there after them.
+/// Collects the values that exist before the tasks, and those that must exist
+/// after them.
 void TaskChecker::collectAround() {
   auto add = [&](SmallVector<Access> &to, Value value, Operation *op) {
     if (isa<RankedTensorType>(value.getType()))

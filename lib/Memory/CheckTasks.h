@@ -38,7 +38,7 @@ private:
   };
   /// A frame is there from its first task to its last.
   struct Frame {
-    llvm::ArrayRef<int64_t> offsets; ///< By micro-batch.
+    llvm::ArrayRef<int64_t> offsets; ///< One for each micro-batch.
     int64_t bytes = 0;
     int64_t firstPart = INT64_MAX;
   };
@@ -68,8 +68,8 @@ private:
   int64_t arenaBytes;
   llvm::EquivalenceClasses<void *> same; ///< Values of one content.
   llvm::DenseMap<void *, int64_t> contents;
-  llvm::SmallVector<PartUse> uses; ///< By part.
-  llvm::SmallVector<Frame> frames; ///< By number, from 0.
+  llvm::SmallVector<PartUse> uses; ///< One for each part.
+  llvm::SmallVector<Frame> frames; ///< Indexed by number, from 0.
   llvm::SmallVector<Access> before, after;
   AbstractArena arena;
 };

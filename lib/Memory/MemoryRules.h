@@ -13,7 +13,8 @@ namespace tessera::rt {
 llvm::SmallVector<mlir::BlockArgument>
 updatedArguments(mlir::func::FuncOp func);
 
-/// Of groups of programs (nn::groupPrograms) what runs on the ranks of a stage.
+/// Returns the programs of groups (nn::groupPrograms) that run on the ranks of
+/// a stage.
 llvm::SmallVector<mlir::func::FuncOp>
 programsOfStage(llvm::ArrayRef<llvm::SmallVector<mlir::func::FuncOp>> groups,
                 size_t stage);

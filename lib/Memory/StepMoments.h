@@ -24,7 +24,7 @@ private:
   std::string taskAt(int64_t number) const;
 
   const TaskOrder *order;
-  std::vector<mlir::Operation *> ops; ///< By position.
+  std::vector<mlir::Operation *> ops; ///< Indexed by position.
   /// Times of the tasks, and the position behind them.
   int64_t first = 0, count = 0, after = 0;
 };

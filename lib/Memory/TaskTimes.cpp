@@ -62,7 +62,7 @@ BufferUse TaskTimes::useOf(const Buffer &buffer) const {
   Span span;
   for (Value member : buffer.members) {
     Operation *made = member.getDefiningOp();
-    // What a loop carries is there before it and after it.
+    // A value that a loop carries exists before the loop and after it.
     bool isCarried = !made || isa<LoopOp>(made);
     span.isOutside |= isCarried;
     if (!isCarried)

@@ -16,7 +16,7 @@ namespace tessera::rt {
 struct BufferUse {
   enum Kind {
     Once,    ///< From `begin` to `end`, in times of the step.
-    OfTask,  ///< Of `first` only.
+    OfTask,  ///< Only task `first` uses it.
     OfFrame, ///< From task `first` to task `last` of one micro-batch.
   } kind = Once;
   int64_t begin = 0, end = 0;
