@@ -60,7 +60,7 @@ struct BucketShardsPass
   void fillBuckets(Block &block, BucketLimits limits);
   void moveTogether(CollectiveBucket &bucket);
 
-  int64_t count = 0; ///< Of the program's buckets.
+  int64_t count = 0; ///< The number of the program's buckets.
 };
 
 /// Before a member, with the kernels that make what they gather: the results of

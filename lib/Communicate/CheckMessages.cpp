@@ -69,7 +69,8 @@ struct CheckMessagesPass
                      std::vector<Event> &events);
 
   SmallVector<func::FuncOp> steps;
-  SmallVector<std::optional<rt::TaskOrder>> tasksOf; ///< By step.
+  /// The tasks of each step.
+  SmallVector<std::optional<rt::TaskOrder>> tasksOf;
   dist::MeshAttr mesh;
   llvm::SetVector<StringRef> axes; ///< Whose ranks are told apart.
 };
@@ -122,7 +123,8 @@ void CheckMessagesPass::chooseAxes() {
     });
 }
 
-/// What a list of events can hold; no step communicates so often.
+/// The largest number of rounds that a list of events can hold; no step
+/// communicates so often.
 constexpr uint64_t kMostRounds = uint64_t(1) << 24;
 
 LogicalResult CheckMessagesPass::checkLoops() {
@@ -201,7 +203,8 @@ std::vector<Event> CheckMessagesPass::eventsOf(int64_t rank) {
     visit(body, rank, events);
     return events;
   }
-  // What is not in a task, and, where the last task ends, all of them.
+  // Ops outside of tasks are visited where they stand, and all tasks together
+  // where the last one ends.
   Operation *end = &*tasks->parts().back().end();
   for (Operation &op : body) {
     if (&op == end)

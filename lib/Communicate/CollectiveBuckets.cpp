@@ -87,7 +87,8 @@ int64_t rt::wholeBytesOf(Operation *member) {
   return bytes;
 }
 
-/// What a large bucket may have, of the bytes of all candidates.
+/// Returns the bytes that a large bucket may have, out of those of all
+/// candidates.
 static int64_t largeLimit(Block &block, BucketLimits limits,
                           llvm::function_ref<bool(Operation &)> mayJoin) {
   if (limits.largeBytes <= limits.bytes)

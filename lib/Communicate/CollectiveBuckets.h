@@ -12,7 +12,7 @@ namespace tessera::rt {
 /// order.
 struct CollectiveBucket {
   llvm::SmallVector<mlir::Operation *> members;
-  int64_t bytes = 0; ///< Of the whole tensors.
+  int64_t bytes = 0; ///< Bytes of the whole tensors.
 };
 
 /// The bytes of what a member reduces, scatters or gathers.

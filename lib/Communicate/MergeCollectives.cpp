@@ -49,7 +49,7 @@ struct MergeCollectivesPass
   void fillBuckets(func::FuncOp step, BucketLimits limits);
   void reduceTogether(CollectiveBucket &bucket);
 
-  int64_t count = 0; ///< Of the program's buckets.
+  int64_t count = 0; ///< The number of the program's buckets.
 };
 
 /// all_reduce(all_reduce(x, a), b) -> all_reduce(x, a + b): n elements once

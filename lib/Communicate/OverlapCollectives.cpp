@@ -42,7 +42,8 @@ bool ownsWhatItWrites(CollectiveOpInterface op) {
   return !tied || tied->get().hasOneUse();
 }
 
-/// What is dealt out in chunks is read at once, and the slice would live on.
+/// Returns whether an op deals out chunks. They are read at once, so starting
+/// it early would only make the slice live on.
 bool dealsOut(Operation *op) {
   auto zigzag = dyn_cast<ZigzagOp>(op);
   return zigzag && !zigzag.makesWhole();
@@ -58,8 +59,9 @@ bool isLaterRound(Operation *op) {
   return pack && pack.isLaterRound();
 }
 
-/// What backward gathers again may lie there since forward. It starts where it
-/// stands: the gathered value would else live from forward to backward.
+/// Returns where a gather starts. One that backward repeats could have started
+/// in forward, but it starts where it stands: the gathered value would else
+/// live from forward to backward.
 Operation *startAgain(CollectiveOpInterface op, Operation *source) {
   bool isKept = source && nn::isRecomputed(op) && nn::isForward(source);
   return isKept ? op->getPrevNode() : source;
@@ -91,9 +93,9 @@ struct OverlapCollectivesPass
   Operation *prefetchPoint(CollectiveOpInterface op);
   void limitPending(CollectiveOpInterface op, Operation *wait);
 
-  /// By block: the last collective of operands from outside, or its wait.
+  /// For each block, the last collective of operands from outside, or its wait.
   DenseMap<Block *, Operation *> fetched;
-  /// By block: the wait of the last sum of a tensor that is whole.
+  /// For each block, the wait of the last sum of a tensor that is whole.
   DenseMap<Block *, Operation *> summed;
   /// The borders of the task that a collective is in.
   DenseMap<Operation *, std::pair<Operation *, Operation *>> tasks;
@@ -130,9 +132,9 @@ void OverlapCollectivesPass::moveStart(Operation *op, Operation *place) {
       moveStart(source, place);
 }
 
-/// Where a collective of what was there before the block may start: after the
-/// last one of its kind, so that one is on its way at a time, or where it
-/// stands.
+/// Returns where a collective whose operands existed before the block may
+/// start: after the last one of its kind, so that one is on its way at a time,
+/// or where it stands.
 Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
   Operation *last = fetched.lookup(op->getBlock());
   return last && order.isBefore(last, op) ? last : op->getPrevNode();
@@ -152,9 +154,9 @@ void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
   last = wait;
 }
 
-/// Where to start instead of after `source`: after the last send before the
-/// use, for which another stage waits while calls run one after the other, and
-/// after what has been put there.
+/// Returns where to start instead of after `source`: after the last send before
+/// the use, for which another stage waits while calls run one after the other,
+/// and after the calls that have been put there.
 Operation *afterSends(Operation *source, Operation *use) {
   Operation *op = use->getPrevNode();
   while (op && op != source && !isa<SendOp>(op))
@@ -190,7 +192,7 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
     source = prefetchPoint(op);
     fetched[block] = op;
   }
-  // What a task starts it waits for: the next one is of another micro-batch.
+  // A task waits for what it starts: the next one is of another micro-batch.
   if (auto task = tasks.find(op); task != tasks.end()) {
     auto [begin, end] = task->second;
     if (source && order.isBefore(source, begin))

@@ -21,7 +21,7 @@ using namespace tessera::rt;
 
 namespace {
 
-/// What messages outside of tasks do not pass.
+/// Returns whether messages outside of tasks stay on their side of an op.
 bool isBarrier(Operation *op) {
   return op->getNumRegions() != 0 || isTaskBorder(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
@@ -55,14 +55,14 @@ private:
   void addWaits(SmallVectorImpl<NumberedTask> &entries) const;
 
   func::FuncOp step;
-  DenseMap<Operation *, int64_t> numbers; ///< Of the tasks of messages.
+  DenseMap<Operation *, int64_t> numbers; ///< The tasks of messages.
   DenseSet<int64_t> sends, receives;
-  DenseMap<int64_t, int64_t> waits; ///< By the number of the send.
+  DenseMap<int64_t, int64_t> waits; ///< The wait of each send, by number.
   int64_t next = 0;                 ///< No task has this number.
 };
 
 TaskMessages::TaskMessages(func::FuncOp step) : step(step) {
-  std::optional<int64_t> number; // Of the task here.
+  std::optional<int64_t> number; // The task around the op.
   step.walk([&](Operation *op) {
     if (isBarrier(op))
       number = std::nullopt;
@@ -114,7 +114,7 @@ SmallVector<size_t> nextOfMicroBatch(ArrayRef<NumberedTask> entries) {
 /// before it is next: a stage that only receives would hold what all
 /// micro-batches bring.
 void TaskMessages::receiveEarly(SmallVectorImpl<NumberedTask> &entries) const {
-  /// What moves stands after entry `after`, in the old order.
+  /// Sorts the entries: moved ones follow entry `after`, in the old order.
   struct Key {
     size_t after;
     bool moves;
@@ -127,7 +127,7 @@ void TaskMessages::receiveEarly(SmallVectorImpl<NumberedTask> &entries) const {
   std::vector<Key> keys;
   std::optional<size_t> lastMessage, lastReceive;
   SmallVector<size_t> readers = nextOfMicroBatch(entries);
-  DenseMap<int64_t, size_t> lastTask; // Of each micro-batch.
+  DenseMap<int64_t, size_t> lastTask; // The last task of each micro-batch.
   for (auto [k, entry] : llvm::enumerate(entries)) {
     bool moves = receives.contains(entry.number) && lastMessage;
     size_t after = moves ? *lastMessage : k;
@@ -215,7 +215,7 @@ struct OverlapMessagesPass
   Operation *earliest(ReceiveOp receive);
   Operation *nextBarrier(Operation *op);
 
-  /// By block: the start of the last message, the wait of the last send.
+  /// The start of a block's last message, and the wait of its last send.
   struct Last {
     Operation *start = nullptr;
     WaitOp sent;
