@@ -84,7 +84,8 @@ void EncodingBuilder::returnValues() {
   func.setAllResultAttrs(attrs);
 }
 
-/// What only the loss, or a decoder, reads: ops, labels and parameters.
+/// Removes the ops, labels and parameters that only the loss, or a decoder,
+/// reads.
 void EncodingBuilder::removeUnused() {
   SmallVector<Operation *> ops;
   for (Operation &op : func.getBody().front().without_terminator())
@@ -111,8 +112,9 @@ Value EncodingBuilder::addPositions(int64_t predictions) {
   return func.getArgument(last);
 }
 
-/// What is behind the stream treats each position alone. The choice is part of
-/// it: stages that are cut there have it, too.
+/// Takes the rows of the chosen positions, because ops behind the stream treat
+/// each position alone. The choice is part of the stream: stages that are cut
+/// there have it, too.
 LogicalResult EncodingBuilder::takeRows(Value positions) {
   Operation *stream = hidden.getDefiningOp();
   b.setInsertionPointAfter(stream);

@@ -78,7 +78,7 @@ private:
   func::FuncOp func;
   Operation *ret;
   OpBuilder builder;
-  Operation *last = nullptr; ///< Of the model: new ops are in its chunk.
+  Operation *last = nullptr; ///< The model's last op: new ops are in its chunk.
 };
 
 template <typename OpTy, typename... Args>
@@ -171,7 +171,8 @@ void EvaluationBuilder::returnValues(const CrossEntropy &loss) {
   func.setAllResultAttrs(attrs);
 }
 
-/// What only other parts of the loss read: the balance of experts.
+/// Removes the ops that only other parts of the loss read: the balance of
+/// experts.
 void EvaluationBuilder::removeUnused() {
   SmallVector<Operation *> ops;
   for (Operation &op : func.getBody().front().without_terminator())

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// How the token after each row is chosen, as data of a program.
+/// The settings for the choice of the token after each row, as data of a
+/// program.
 struct SamplingData {
   mlir::Value tokens; ///< i32 [b, m, w]: of the text; negative ones are none.
   mlir::Value penalties; ///< [b, m]: of repetition, as the logits' elements.
@@ -17,8 +18,8 @@ struct SamplingData {
   bool isWhole() const { return tokens && penalties && sharpness && draws; }
 };
 
-/// What a host needs of logits to choose a token, its log-probability and
-/// those of the tokens beside it.
+/// The part of the logits that a host needs to choose a token, and to give its
+/// log-probability and those of the tokens beside it.
 struct Candidates {
   mlir::Value best;  ///< [b, m, count, 2]: the largest logits.
   mlir::Value drawn; ///< [b, m, 1, 3]: a sample of the whole vocabulary.

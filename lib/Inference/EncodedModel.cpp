@@ -47,15 +47,17 @@ private:
   }
 
   func::FuncOp program, loss;
-  DenseMap<Value, Value> same; ///< Of the program, in the model.
+  DenseMap<Value, Value> same; ///< The model's value for each of the program's.
   Value positions, hidden;
-  Value logits;                 ///< Of the model; null of an encoder alone.
-  Operation *states = nullptr;  ///< What makes the model's hidden states.
-  SmallVector<Operation *> ops; ///< Of the model, in order.
+  /// The model's logits; null for an encoder alone.
+  Value logits;
+  /// The op that makes the model's hidden states.
+  Operation *states = nullptr;
+  SmallVector<Operation *> ops; ///< The model's ops, in order.
   size_t next = 0;
 };
 
-/// What an argument is called, if the model has it.
+/// Returns the name of an argument, if the model has it.
 Attribute nameOf(func::FuncOp func, BlockArgument argument) {
   DictionaryAttr attrs = func.getArgAttrDict(argument.getArgNumber());
   Builder b(func.getContext());
@@ -82,7 +84,8 @@ void EncodedModel::matchArguments() {
   }
 }
 
-/// What makes the logits, or an encoder's hidden states, without dropout.
+/// Finds the ops that make the logits, or an encoder's hidden states, without
+/// dropout.
 void EncodedModel::findModel() {
   states = nn::findHiddenStates(loss.getBody().front());
   if (!states || !nn::hasTag(states, nn::Tag::Memory))

@@ -45,7 +45,7 @@ private:
             (part.empty() ? Twine() : " of " + part) + " " + how)
         .str();
   }
-  /// What a value of the model is a part or a copy of.
+  /// Returns the value of the model that a value is a part or a copy of.
   static Value sourceOf(Value value) {
     for (Operation *op = value.getDefiningOp(); op; op = value.getDefiningOp())
       if (isa<nn::PrefixOp, nn::DropoutOp>(op))
@@ -59,11 +59,12 @@ private:
   }
 
   func::FuncOp step, loss;
-  DenseMap<Value, Value> same; ///< Of the step, in the model.
+  DenseMap<Value, Value> same; ///< The model's value for each of the step's.
   Value slots, positions, last, labels;
-  SamplingData sampling; ///< Of the model, where the step returns candidates.
-  llvm::StringMap<Value> outputs; ///< Of the model, by role in the step.
-  SmallVector<Operation *> ops;   ///< Of the model, in order.
+  SamplingData sampling; ///< The model's, where the step returns candidates.
+  /// The model's values by their role in the step.
+  llvm::StringMap<Value> outputs;
+  SmallVector<Operation *> ops; ///< The model's ops, in order.
   size_t next = 0;
   bool hasTaken = false;
 };
@@ -76,7 +77,7 @@ Attribute Unrolling::argumentName(func::FuncOp func, unsigned index) {
   return {};
 }
 
-/// Of candidates that a step returns.
+/// Returns how many candidates a step returns.
 int64_t countOf(func::FuncOp step) {
   int64_t count = 1;
   for (auto op : step.getOps<nn::TopOp>())
@@ -141,7 +142,7 @@ std::string Unrolling::matchArguments() {
   return isWhole ? "" : "it lacks rows as data";
 }
 
-/// Of the model: logits, or what is made of them.
+/// Finds the model's logits, or the values made of them.
 void Unrolling::findOutputs(nn::PickOp pick) {
   std::string name = step.getName().str();
   OpBuilder b(loss.getBody().front().getTerminator());
@@ -164,7 +165,8 @@ void Unrolling::findOutputs(nn::PickOp pick) {
              {name + nn::kTotals.str(), found.total}};
 }
 
-/// What makes the outputs, without what `sourceOf` looks through.
+/// Finds the ops that make the outputs, without those that `sourceOf` looks
+/// through.
 void Unrolling::findModel() {
   findOutputs(findPick(loss));
   SetVector<Operation *> needed;
