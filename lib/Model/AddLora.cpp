@@ -76,7 +76,8 @@ std::string moduleOf(func::FuncOp func, unsigned argument) {
   return text.consume_back(".weight") ? text.str() : "";
 }
 
-/// As peft has it: a target is the name, or its end after a dot.
+/// Returns whether a module is a target as in peft: its name, or its end after
+/// a dot, is given.
 bool isTargeted(StringRef module, ArrayRef<std::string> targets) {
   return llvm::any_of(targets, [&](StringRef target) {
     StringRef rest = module;
@@ -162,7 +163,7 @@ struct AddLoraPass : tessera::impl::AddLoraPassBase<AddLoraPass> {
 // Targets
 //===----------------------------------------------------------------------===//
 
-/// What is named and no linear layer.
+/// Refuses a target that is no linear layer.
 LogicalResult AddLoraPass::refuseTarget(unsigned argument) {
   BlockArgument weight = func.getArgument(argument);
   InFlightDiagnostic error = func.emitError()
@@ -290,8 +291,8 @@ Value AddLoraPass::addParameter(const Linear &layer, StringRef which,
   return func.getArgument(index);
 }
 
-/// As peft draws A: Kaiming uniform (He et al. 2015) with slope sqrt(5), which
-/// is between the roots of 1 / in.
+/// Returns the distribution from which peft draws A: Kaiming uniform (He et al.
+/// 2015) with slope sqrt(5), which is between the roots of 1 / in.
 DictionaryAttr AddLoraPass::uniformOver(int64_t inputs) {
   Builder b(&getContext());
   double bound = 1 / std::sqrt(static_cast<double>(inputs));
@@ -341,7 +342,7 @@ void AddLoraPass::adapt(Linear &layer) {
   b.setInsertionPointAfter(layer.product);
   Location loc = layer.product.getLoc();
   const std::string a(1, kRankLetter);
-  std::string kept = layer.x; // of x, by x A
+  std::string kept = layer.x; // letters of x that x A keeps
   llvm::erase_if(kept, [&](char c) { return StringRef(layer.in).contains(c); });
   Adapter adapter = addParameters(layer);
   auto mark = [&](Value value) {
@@ -361,7 +362,8 @@ void AddLoraPass::adapt(Linear &layer) {
   std::string small = kept + a;
   Value low =
       product(layer.x + "," + a + layer.in + "->" + small, {x, adapter.a}, 1);
-  // Where it is smallest; a matrix product has no scale.
+  // The scale is applied where the tensor is smallest; a matrix product has no
+  // scale.
   if (double scale = alpha / static_cast<double>(rank); scale != 1)
     low = product(small + "->" + small, low, scale);
   Value high = product(small + "," + layer.out + a + "->" + layer.y,
@@ -376,7 +378,7 @@ void AddLoraPass::adapt(Linear &layer) {
 // adapter_config.json
 //===----------------------------------------------------------------------===//
 
-/// What is named, or the last parts of all names.
+/// Returns the named targets, or the last parts of all names.
 SmallVector<std::string> AddLoraPass::targetNames(ArrayRef<Linear> layers) {
   if (!llvm::is_contained(targets, kAllLinear))
     return SmallVector<std::string>(targets.begin(), targets.end());
@@ -391,7 +393,8 @@ bool isTransposed(const Linear &layer) {
   return StringRef(layer.in).contains(layer.w.front());
 }
 
-/// As peft names what a model is for; null for a masked language model.
+/// Returns peft's name for the purpose of a model; null for a masked language
+/// model.
 llvm::json::Value taskOf(ModuleOp module) {
   auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
   if (!model || model.get("mask_token"))

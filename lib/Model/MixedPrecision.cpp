@@ -1,6 +1,7 @@
 //===- MixedPrecision.cpp - matrix products in bf16 -----------------------===//
-// Which values may be bf16 is the largest set that is closed under two rules:
-// all readers may read the value rounded, and its op can make it rounded.
+// The values that become bf16 are the largest set that is closed under two
+// rules: all readers may read the value rounded, and its op can make it
+// rounded.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
@@ -183,10 +184,11 @@ LogicalResult MixedPrecisionPass::assign(Operation *op,
   return dist::setResultTypes(op);
 }
 
-/// What no update changes need not be more precise than its readers. Products
-/// would round it in every step, so that none of their bits changes. A table of
-/// an embedding keeps its bits in training's checkpoints, so only one that is
-/// never trained is rounded.
+/// Returns whether a parameter may be stored rounded. If no update changes it,
+/// it need not be more precise than its readers: products would round it in
+/// every step, so that none of their bits changes. A table of an embedding
+/// keeps its bits in training's checkpoints, so only one that is never trained
+/// is rounded.
 bool MixedPrecisionPass::mayRound(func::FuncOp func, BlockArgument argument) {
   const unsigned number = argument.getArgNumber();
   const bool isParameter = !!func.getArgAttr(number, nn::NNDialect::kParamAttr);

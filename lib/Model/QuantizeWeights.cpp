@@ -31,7 +31,7 @@ struct Matrix {
   SmallVector<int64_t> channels; ///< Its dimensions that no product sums over.
 };
 
-/// What the scales of a type are held and multiplied in.
+/// Returns the type in which scales for a type are held and multiplied.
 Type scaleType(Type element) {
   return element.isF64() ? element : Float32Type::get(element.getContext());
 }
