@@ -65,7 +65,7 @@ llvm::DenseSet<Operation *> conversionsOfGradients(func::FuncOp func) {
   return conversions;
 }
 
-/// What is gathered.
+/// Describes the tensor that is gathered.
 std::string reasonOfGather(Operation *source, bool ofGradient) {
   if (ofGradient)
     return "slices of a gradient";
@@ -74,7 +74,7 @@ std::string reasonOfGather(Operation *source, bool ofGradient) {
   return isParameter ? "shards of a parameter" : "slices of an activation";
 }
 
-/// What each rank of an axis has a part of a gradient for.
+/// Describes the gradient of which each rank of an axis has a part.
 std::string reasonOfSum(StringRef axis) {
   return axis == kTensorAxis ? "gradient summed over what shares the parameter"
                              : "gradient summed over tokens";

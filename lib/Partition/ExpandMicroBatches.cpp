@@ -16,7 +16,7 @@ using namespace tessera;
 
 namespace {
 
-/// Which micro-batch: `number`, or the value `index` inside of a loop.
+/// A micro-batch: `number`, or the value `index` inside of a loop.
 struct Position {
   int64_t number = 0;
   Value index = {};
@@ -45,7 +45,7 @@ SmallVector<Value> inlineBody(OpBuilder &builder, nn::MicroBatchesOp op,
   return yielded;
 }
 
-/// What the body yields is added to `sums` at once: a gradient of one
+/// Adds the results of the body to `sums` at once: a gradient of one
 /// micro-batch is not kept.
 void addTo(ValueRange sums, Block &body) {
   Operation *yield = body.getTerminator();

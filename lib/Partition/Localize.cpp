@@ -35,7 +35,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
             &getContext(), *programs,
             [&](func::FuncOp step) { return localize(step); })))
       return signalPassFailure();
-    // What is local has no sharding that could state paddings.
+    // Local types have no sharding that could state paddings.
     getOperation()->removeAttr(DistDialect::kMaskedAttr);
   }
 
@@ -203,7 +203,8 @@ Operation *LocalizePass::gather(OpBuilder &b, ConvertOp op) {
   gathered->setAttr("reason", op->getAttr("reason"));
   if (!isPadded)
     return gathered;
-  // What is read, kept or called a gradient is the result without padding.
+  // The result without padding is the one that is read, kept or called a
+  // gradient.
   inheritPhase(gathered, op);
   return rt::SliceOp::create(b, op.getLoc(), op.getType(),
                              gathered->getResult(0), b.getI64IntegerAttr(dim),

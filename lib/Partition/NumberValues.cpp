@@ -50,7 +50,7 @@ struct NumberValuesPass
   void noteStep(Value result, NamedAttrList &entry);
   void noteChoice(Value result, NamedAttrList &entry);
 
-  llvm::DenseMap<Value, StringAttr> names; ///< Of the values so far.
+  llvm::DenseMap<Value, StringAttr> names; ///< Names of the values so far.
   bool hasStages = false, hasFormulas = false;
   int64_t next = 0, sums = 0; ///< Sums since the last other value.
 };
@@ -72,9 +72,9 @@ bool hasPartialMaximum(Type type) {
          });
 }
 
-/// Where a derivative jumps, rounding of the input decides the result: the
-/// names of both operands say of which inputs. Conversions between them hide
-/// the names, but the serial program has none.
+/// Notes the names of the operands where a derivative jumps: there rounding of
+/// the input decides the result, and the names say of which inputs. Conversions
+/// between them hide the names, but the serial program has none.
 void NumberValuesPass::noteStep(Value result, NamedAttrList &entry) {
   auto slope = result.getDefiningOp<nn::MapGradOp>();
   if (!slope ||
@@ -90,7 +90,8 @@ void NumberValuesPass::noteStep(Value result, NamedAttrList &entry) {
                          builder.getNamedAttr("input", input)}));
 }
 
-/// Of logits that are nearly equal rounding chooses the largest.
+/// Notes the logits of a choice: if they are nearly equal, rounding decides
+/// which is the largest.
 void NumberValuesPass::noteChoice(Value result, NamedAttrList &entry) {
   auto choice = result.getDefiningOp<nn::TopKOp>();
   StringAttr logits = choice ? names.lookup(choice.getLogits()) : nullptr;

@@ -271,7 +271,8 @@ LogicalResult SplitStagesPass::orderEvents() {
   return success();
 }
 
-/// Of programs for requests that have a source: what is made of it before.
+/// Returns the ops that prepare the source of requests, for programs that have
+/// one.
 SmallVector<Operation *> SplitStagesPass::sourceOpsOf(int64_t chunk) {
   SmallVector<Operation *> ops;
   auto encode = getOperation().lookupSymbol<func::FuncOp>(nn::kEncodeName);

@@ -25,7 +25,7 @@ struct Transfer {
 struct StepEvent {
   double time = 0; ///< A task's begin, a transfer's earliest time.
   bool isTask = false;
-  pipeline::Task task; ///< Of a transfer: only the micro-batch counts.
+  pipeline::Task task; ///< For a transfer, only the micro-batch counts.
   const Transfer *transfer = nullptr; ///< Null: a task.
 };
 
@@ -101,7 +101,7 @@ private:
   mlir::func::FuncOp func;
   mlir::OpBuilder builder;
   mlir::IRMapping outer;
-  mlir::IRMapping body;              ///< Of a micro-batch.
+  mlir::IRMapping body;              ///< Maps values of a micro-batch.
   llvm::DenseSet<mlir::Value> zeros; ///< Partial values, 0 at this stage.
 };
 
