@@ -14,8 +14,8 @@ Order gpipeOrder(const Shape &shape, int64_t stage) {
   return order;
 }
 
-/// As many forward tasks as there are stages from here on, then a forward task
-/// after each backward task (Narayanan et al. 2019, PipeDream-Flush).
+/// Runs as many forward tasks as there are stages from here on, then a forward
+/// task after each backward task (Narayanan et al. 2019, PipeDream-Flush).
 Order oneForwardOneBackwardOrder(const Shape &shape, int64_t stage) {
   int64_t ahead = shape.stages - stage;
   Order order;

@@ -13,8 +13,10 @@ namespace {
 
 /// Pixels.
 constexpr double kLeft = 70, kRight = 10, kTop = 24, kLine = 20;
-constexpr double kRow = 22, kGap = 4, kBandGap = 22; ///< Of stages, of bands.
-constexpr double kDigit = 7, kAround = 6;            ///< Of a box's number.
+/// Height of a stage, its gap, and the gap of bands.
+constexpr double kRow = 22, kGap = 4, kBandGap = 22;
+/// Width of a digit, and space around a number.
+constexpr double kDigit = 7, kAround = 6;
 /// A timeline of this width fits a screen; a longer one goes on below, as far
 /// as the picture does not get too tall.
 constexpr double kWidest = 1600, kTallest = 2000;
@@ -63,7 +65,7 @@ private:
   const Simulation &simulation;
   double scale = 1;  ///< Pixels of a unit of time.
   double bands = 1;  ///< Lines into which the timeline is broken.
-  double width = 0;  ///< Of a band.
+  double width = 0;  ///< Width of a band.
   double legend = 0; ///< Height of what is above the bands.
   std::string text;
 };

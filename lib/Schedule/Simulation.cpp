@@ -34,7 +34,8 @@ public:
            task.chunk < shape.chunks() && task.microBatch >= 0 &&
            task.microBatch < shape.microBatches;
   }
-  /// As a double, as a wrong shape may be of any size.
+  /// Returns the number of tasks as a double, because a wrong shape may be of
+  /// any size.
   double count() const {
     return static_cast<double>(kinds) * static_cast<double>(shape.stages) *
            static_cast<double>(shape.virtualStages) *
@@ -66,7 +67,8 @@ private:
   const PipelineSchedule &schedule;
   const Times &times;
   TaskNumbers numbers;
-  std::vector<Interval> intervals; ///< By number; it ends at -1 until it runs.
+  /// Indexed by number; it ends at -1 until it runs.
+  std::vector<Interval> intervals;
   std::vector<size_t> next;
   std::vector<double> free;
   Simulation result;
