@@ -129,7 +129,8 @@ LogicalResult AssignOwnersPass::keepAt(OpOperand &gradient, int64_t owner) {
       continue;
     }
     builder.setInsertionPoint(op);
-    for (OpOperand &operand : op->getOpOperands()) // what lends its shape
+    // Operands in another state only lend their shapes.
+    for (OpOperand &operand : op->getOpOperands())
       if (stateOf(operand.get().getType(), kAxis) != at)
         operand.set(keep(builder, operand.get(), at));
     if (failed(setResultTypes(op)))

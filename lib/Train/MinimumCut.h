@@ -32,7 +32,7 @@ public:
 private:
   struct Arc {
     unsigned to;
-    int64_t left; ///< What may still flow; its reverse is the arc number ^ 1.
+    int64_t left; ///< The flow that is left; its reverse is the arc number ^ 1.
   };
   void addArc(unsigned from, unsigned to, int64_t capacity);
   bool augment();
@@ -41,7 +41,7 @@ private:
   unsigned source, sink;
   std::vector<Arc> arcs;
   std::vector<llvm::SmallVector<unsigned, 4>> out; ///< Arcs by node.
-  std::vector<bool> sinkSide;                      ///< By node.
+  std::vector<bool> sinkSide;                      ///< Indexed by node.
 };
 
 } // namespace tessera

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace tessera;
 
 //===----------------------------------------------------------------------===//
-// Which parameters are matrices
+// Finding the parameters that are matrices
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -68,8 +68,8 @@ FailureOr<std::optional<MatrixForm>> tessera::matrixFormOf(func::FuncOp func,
   form.rowDims = rowDims;
   form.rows = sizeOf(shape.take_front(rowDims));
   form.columns = sizeOf(shape.drop_front(rowDims));
-  // Of a square one the side that `tp` may split is summed over: that needs no
-  // gather.
+  // A square matrix may be summed over either side; the one that `tp` may split
+  // needs no gather.
   bool mayBeSplit = dims && dims.getValue().take_front(rowDims).find_first_of(
                                 "nfg") != StringRef::npos;
   form.multipliesRows =
@@ -113,7 +113,7 @@ public:
   }
 
 private:
-  /// As many letters as a side has, from a number on.
+  /// Returns as many letters as a side has, from a number on.
   std::string fresh(size_t first) const {
     std::string letters;
     for (size_t k = 0; k < side.size(); ++k)

@@ -7,13 +7,13 @@
 
 namespace tessera {
 
-/// How a parameter is a matrix: its first `rowDims` dimensions are the rows, as
-/// in the file. A fused query-key-value weight is one matrix.
+/// The matrix form of a parameter: its first `rowDims` dimensions are the rows,
+/// as in the file. A fused query-key-value weight is one matrix.
 struct MatrixForm {
   unsigned rowDims = 1;
   int64_t rows = 0, columns = 0;
-  /// Which of `x x^T` and `x^T x` is formed: the smaller one. The same on every
-  /// mesh, so that all compute the serial program.
+  /// Says if `x x^T` or `x^T x` is formed: the smaller one. It is the same on
+  /// every mesh, so that all compute the serial program.
   bool multipliesRows = true;
 };
 

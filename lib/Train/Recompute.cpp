@@ -65,7 +65,7 @@ InFlightDiagnostic refuseMode(func::FuncOp func, StringRef mode) {
                           << "'; use none, gathers, selective or full";
 }
 
-/// Of "0-3=full".
+/// Reads a range such as "0-3=full".
 LogicalResult RecomputePass::readRange(func::FuncOp func, StringRef range,
                                        ArrayRef<StringRef> all,
                                        Repetition &repetition) {
@@ -86,7 +86,7 @@ LogicalResult RecomputePass::readRange(func::FuncOp func, StringRef range,
   return success();
 }
 
-/// What is outside of layers is cheap or kept.
+/// Reads the options of the layers. Ops outside of layers are cheap or kept.
 FailureOr<Repetition> RecomputePass::readOptions(func::FuncOp func) {
   std::optional<Repetition::Kind> kind = kindOf(mode.getValue());
   if (!kind)
@@ -113,10 +113,10 @@ FailureOr<Repetition> RecomputePass::readOptions(func::FuncOp func) {
   return repetition;
 }
 
-/// Where the clones of `ops` stand, the last of which makes what the operand's
-/// owner reads. A gather is made as soon as its reader's other operands are, so
-/// that it runs beside the product for the gradient of the input. Others are
-/// made right before the reader.
+/// Returns where the clones of `ops` stand, the last of which makes what the
+/// operand's owner reads. A gather is made as soon as its reader's other
+/// operands are, so that it runs beside the product for the gradient of the
+/// input. Others are made right before the reader.
 Operation *RecomputePass::placeFor(OpOperand &operand,
                                    ArrayRef<Operation *> ops) {
   Operation *reader = operand.getOwner(), *last = nullptr;

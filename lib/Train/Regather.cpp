@@ -81,7 +81,8 @@ struct RegatherPass : tessera::impl::RegatherPassBase<RegatherPass> {
 
   Operation *replace(OpOperand &operand);
 
-  DenseMap<Operation *, Copy> copies; ///< By the gather that they replace.
+  /// Keyed by the gather that they replace.
+  DenseMap<Operation *, Copy> copies;
   int64_t gathers = 0;
 };
 

@@ -66,7 +66,7 @@ private:
   dist::MeshAttr mesh;
   llvm::DenseSet<Value> dependent;      ///< On data: others are parameters'.
   llvm::DenseSet<StringRef> recomputed; ///< Layers that backward runs again.
-  /// By storage and chunk: two stages hold copies.
+  /// Keyed by storage and chunk: two stages hold copies.
   llvm::MapVector<std::pair<Value, int64_t>, SavedTensor> read;
   std::vector<SavedTensor> unstored;
 };
@@ -143,7 +143,7 @@ void Collector::addReads(Operation *op) {
   }
 }
 
-/// What Tessera generates again or never stores.
+/// Adds values that Tessera generates again or never stores.
 void Collector::addUnstored(Operation *op) {
   if (auto attention = dyn_cast<nn::AttentionOp>(op))
     addScores(attention);

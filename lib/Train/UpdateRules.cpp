@@ -38,8 +38,8 @@ Updated adamW(OptimizerOps &ops, Hyper hyper, Inputs in) {
   return {p, {m, v}};
 }
 
-/// As torch.optim.SGD: decay is part of the gradient, and the momentum is no
-/// mean but a sum.
+/// Updates as torch.optim.SGD: decay is part of the gradient, and the momentum
+/// is no mean but a sum.
 Updated sgd(OptimizerOps &ops, Hyper hyper, Inputs in) {
   UpdateInputs plain = in;
   plain.decay = 0;
@@ -61,7 +61,7 @@ Updated lion(OptimizerOps &ops, Hyper hyper, Inputs in) {
   return {p, {ops.combined({m, g}, {hyper.beta2, 1 - hyper.beta2})}};
 }
 
-/// As torch.optim.Muon with Nesterov's momentum and
+/// Updates as torch.optim.Muon with Nesterov's momentum and
 /// adjust_lr_fn="match_rms_adamw", so that one learning rate serves AdamW's
 /// parameters as well (Liu et al. 2025, arXiv 2502.16982, section 2.2).
 Updated muon(OptimizerOps &ops, Hyper hyper, Inputs in) {

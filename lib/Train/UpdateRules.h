@@ -21,7 +21,7 @@ struct UpdateInputs {
   mlir::Value lr, correction1, correction2; ///< Corrections: of AdamW.
   double decay = 0;
   std::optional<MatrixForm> matrix;
-  mlir::Value norm; ///< Of all clipped gradients; of Muon.
+  mlir::Value norm; ///< The norm of all clipped gradients, for Muon.
 };
 
 struct Updated {
@@ -29,7 +29,8 @@ struct Updated {
   llvm::SmallVector<mlir::Value, 2> moments;
 };
 
-/// How a parameter is updated by an optimizer: what Muon leaves is AdamW's.
+/// Returns the rule that an optimizer updates a parameter by: parameters that
+/// Muon leaves out are AdamW's.
 OptimizerKind ruleOf(OptimizerKind optimizer,
                      const std::optional<MatrixForm> &matrix);
 
