@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-/// Where values of one variance are emitted, and those emitted so far: keyed
-/// by body value, or by tensor for its element at this position.
+/// A place where values of one variance are emitted, and those emitted so far:
+/// keyed by body value, or by tensor for its element at this position.
 struct Scope {
   explicit Scope(mlir::OpBuilder builder) : builder(builder) {}
   mlir::OpBuilder builder;

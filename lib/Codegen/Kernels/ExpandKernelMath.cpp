@@ -99,7 +99,7 @@ struct ExpandExtremum : OpRewritePattern<Op> {
   bool onGpu;
 };
 
-/// Of CUDA kernels: the GPU rounds to bf16 in one instruction.
+/// Rounds to bf16 in CUDA kernels, for which the GPU has one instruction.
 struct RoundOnGpu : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::TruncFOp op,

@@ -73,7 +73,7 @@ Value FloatBuilder::maximum(Value a, Value b) {
   return arith::MaximumFOp::create(builder, loc, a, b);
 }
 
-/// Of each lane: the instruction has no vectors.
+/// Computes each lane alone: the instruction has no vectors.
 Value FloatBuilder::powerOfTwoOnGpu(Value a) {
   Type f32 = builder.getF32Type();
   auto power = [&](Value lane) {

@@ -1,5 +1,6 @@
 //===- KernelBodies.cpp - body values and reductions of a kernel ----------===//
-// What each scalar in a generic's body varies over, and which op combines.
+// Finds what each scalar in a generic's body varies over, and which op
+// combines.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -30,7 +30,8 @@ struct LaneHooks {
   llvm::function_ref<LaneValues(mlir::OpBuilder &, const LaneBlock &,
                                 mlir::ValueRange carried)>
       body;
-  /// What is carried into the walk, in vectors of so many lanes.
+  /// Returns the values that are carried into the walk, in vectors of so many
+  /// lanes.
   llvm::function_ref<LaneValues(mlir::OpBuilder &, unsigned lanes)> initial;
   /// Wide carried values as single registers.
   llvm::function_ref<LaneValues(mlir::OpBuilder &, mlir::ValueRange wide)>

@@ -65,7 +65,7 @@ Value emitExp(FloatBuilder &b, Value x) {
 /// 2^t for t = x / log(2) rounded to f32, times 1 + log(2) (x / log(2) - t).
 Value emitExpOnGpu(FloatBuilder &b, Value x) {
   constexpr float inverseHigh = 1.44269502f, inverseLow = 1.92596299e-08f;
-  // Of an infinity the rest would be NaN.
+  // The rest would be NaN for an infinity.
   x = b.minimum(b.maximum(x, b.constant(-104.0f)), b.constant(89.0f));
   Value t = b.mul(x, b.constant(inverseHigh));
   Value excess = b.fma(x, b.constant(-inverseHigh), t);

@@ -86,7 +86,8 @@ unsigned LoopEmitter::unrollOf(const LoopPhase &phase) const {
   unsigned cost = stepCost(phase.inner);
   if (phase.reductions.empty())
     return 1;
-  // What else is in the kernel would change the order of its sums.
+  // The number must not depend on the other ops of the kernel: they would
+  // change the order of its sums.
   if (dist::chunksOf(func::FuncOp(kernel.func)))
     return 4;
   if (cost > 100)

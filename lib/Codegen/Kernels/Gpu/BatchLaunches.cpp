@@ -27,7 +27,7 @@ struct Range {
   int64_t begin, end;
 };
 
-/// What a launch reads and writes.
+/// The memory that a launch reads and writes.
 struct Footprint {
   SmallVector<Range> reads, writes;
 };
@@ -44,7 +44,7 @@ bool areApart(const Footprint &a, const Footprint &b) {
          !overlap(a.reads, b.writes);
 }
 
-/// Where a tensor lies; nullopt where that depends on the micro-batch.
+/// Returns where a tensor lies; nullopt where that depends on the micro-batch.
 std::optional<Range> rangeOf(Value tensor) {
   std::optional<int64_t> begin = rt::offsetOf(tensor);
   if (!begin || rt::frameOf(*begin) != 0)
@@ -73,7 +73,7 @@ std::optional<Footprint> footprintOf(rt::LaunchOp launch) {
   return all;
 }
 
-/// How many launches of a kernel are one at most; 1 if it has to run alone.
+/// Limits how many launches of a kernel become one; 1 if it has to run alone.
 class BatchLimits {
 public:
   explicit BatchLimits(ModuleOp module) : symbols(module) {}

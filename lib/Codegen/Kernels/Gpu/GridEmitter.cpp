@@ -17,7 +17,7 @@ GridEmitter::GridEmitter(const Kernel &kernel, GridPart part, bool hasLibm)
   body.alignVectors = true;
   if (kernel.traversal != Traversal::Rows || this->part.role != GridRole::Total)
     return;
-  // What is left of a kernel of rows are its columns.
+  // The second kernel of a kernel of rows only has the columns.
   LoopPhase total;
   total.reductions = columnReductionsOf(loops);
   loops.phases = {total};
@@ -252,12 +252,12 @@ void GridEmitter::finishRow(Scope &rowScope, Value row) {
     NVVM::Barrier0Op::create(last, loc);
   Value isFirst = arith::CmpIOp::create(last, loc, arith::CmpIPredicate::eq,
                                         member(), constantI64(last, loc, 0));
-  // What the results still need is computed in there too.
+  // Values that the results still need are computed in there too.
   rowScope.builder = guard(last, isFirst);
   storeResults(kRow, {{&uniform, &rowScope, nullptr, nullptr}, row});
 }
 
-/// Which lanes are columns, not padding of the row; null: all.
+/// Returns which lanes are columns, not padding of the row; null: all.
 Value GridEmitter::existing(const Position &position) {
   if (kernel.cols % lanes == 0)
     return {};

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// What a CUDA kernel computes, and under which name.
+/// The part of a kernel that a CUDA kernel computes, and its name.
 struct GridPart {
   std::string name;
   GridRole role = GridRole::Whole;
@@ -27,7 +27,7 @@ public:
   /// Emits an error for what CUDA code is not made for.
   mlir::LogicalResult emit();
   const GridShape &shape() const { return grid; }
-  /// What was emitted.
+  /// Returns the function that was emitted.
   mlir::LLVM::LLVMFuncOp code() const { return function; }
 
 private:
@@ -36,7 +36,7 @@ private:
   /// Emits inside `if (condition)`.
   mlir::OpBuilder guard(mlir::OpBuilder &builder, mlir::Value condition);
   mlir::Value constantTrue(mlir::OpBuilder &builder);
-  /// What is uniform comes before the branch that `inside` emits in.
+  /// Emits uniform values before the branch that `inside` emits in.
   void leaveToUniform(const Scope &inside);
 
   void emitFlat() override;
@@ -82,7 +82,7 @@ private:
   /// Rows that the warps of a block share: groups of neighbours in turn.
   struct SharedRows {
     mlir::Value begin, end;
-    int64_t total = 0; ///< of all blocks
+    int64_t total = 0; ///< threads of all blocks
     unsigned group = 1;
   };
   using GroupBody = llvm::function_ref<LaneValues(

@@ -1,7 +1,7 @@
 //===- GridRowSums.cpp - rows, and sums along columns over all of them ----===//
-// As many blocks as run at the same time take rows in turn. A thread has the
-// same columns in every row, so that it reduces along them in registers. Each
-// block leaves a line in the workspace for the second kernel.
+// Blocks take rows in turn; there are as many as run at the same time. A thread
+// has the same columns in every row, so that it reduces along them in
+// registers. Each block leaves a line in the workspace for the second kernel.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Codegen/Kernels/Accumulators.h"

@@ -97,7 +97,8 @@ static const LoopPhase *onlyLoop(const KernelLoops &loops) {
   return found && !found->reductions.empty() ? found : nullptr;
 }
 
-/// As many as have registers for what a group of rows loads, stores and adds.
+/// Returns the number of blocks that have registers for what a group of rows
+/// loads, stores and adds.
 static int64_t residentBlocks(const Kernel &kernel, const LoopPhase &phase,
                               unsigned lanes) {
   int64_t ofRow = 0, sums = 0;
@@ -154,7 +155,7 @@ static int64_t residentRows(const Kernel &kernel, const KernelLoops &loops,
       ofPhase += bytesOf(plane);
     for (unsigned i : phase.stores)
       ofPhase += bytesOf(kernel.results[i]);
-    // What functions such as exp need beside it.
+    // Functions such as exp need registers beside it.
     if (stepCost(phase.inner) > 2 * kLongBody)
       ofPhase += 4 * bytesOfRegister;
     ofStep = std::max(ofStep, ofPhase);
@@ -170,8 +171,8 @@ static int64_t residentRows(const Kernel &kernel, const KernelLoops &loops,
                    sharedBytes / std::max<int64_t>(1, shared)}));
 }
 
-/// As many blocks as run at the same time share the rows of the kernel. A
-/// thread has the same columns in all of them, so it adds in registers.
+/// Shares the rows of the kernel among as many blocks as run at the same time.
+/// A thread has the same columns in all of them, so it adds in registers.
 static std::optional<RowSlices> shareRows(const Kernel &kernel) {
   KernelLoops loops = planLoops(kernel);
   SmallVector<Reduction> reductions = columnReductionsOf(loops);

@@ -1,5 +1,6 @@
 //===- GridShape.h - the grid of a kernel -----------------------*- C++ -*-===//
-// How many threads compute a kernel, and whether one kernel or two.
+// Chooses the threads that compute a kernel, and if it becomes one kernel or
+// two.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDSHAPE_H
 #define TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDSHAPE_H
@@ -8,22 +9,23 @@
 
 namespace tessera {
 
-constexpr int64_t kMultiprocessors = 132; ///< Of an H100.
+constexpr int64_t kMultiprocessors = 132; ///< An H100 has so many.
 /// Threads of a warp.
 constexpr int64_t kWarp = 32;
 /// Warps of a block that adds a slice of the rows.
 constexpr int64_t kWarpsOfSlice = 8;
-/// What a block may take so that several share a multiprocessor.
+/// The shared memory that a block may take so that several share a
+/// multiprocessor.
 constexpr int64_t kMaxSharedBytes = 48 << 10;
 
 /// A one-dimensional grid, fixed at compile time.
 struct GridShape {
   int64_t blocks = 1;
-  int64_t threads = 32;    ///< of a block
+  int64_t threads = 32;    ///< in a block
   int64_t sharedBytes = 0; ///< dynamic shared memory of a block
 };
 
-/// What one CUDA kernel computes of a fused kernel.
+/// The part of a fused kernel that one CUDA kernel computes.
 enum class GridRole {
   Whole,
   Partial, ///< sums along columns of each slice of rows, to the workspace; in a
@@ -36,14 +38,14 @@ enum class GridRole {
 /// `groups` rows.
 struct RowSlices {
   int64_t count = 0;
-  int64_t rows = 0;    ///< of each slice of a column kernel; the last may have
-                       ///< fewer
+  /// In each slice of a column kernel; the last may have fewer.
+  int64_t rows = 0;
   int64_t groups = 1;  ///< Rows that a block of a kernel of rows has at once.
-  int64_t threads = 0; ///< of a block
+  int64_t threads = 0; ///< in a block
   unsigned lanes = 1;  ///< neighbouring columns of a thread
   /// Blocks of a multiprocessor, which all run at the same time.
   int64_t residentBlocks = 1;
-  /// Where the sums of each reduction begin: [count, columns] of its type.
+  /// The begin of the sums of each reduction: [count, columns] of its type.
   llvm::SmallVector<int64_t> offsets;
   int64_t workspaceBytes = 0;
 };
