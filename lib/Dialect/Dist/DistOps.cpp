@@ -40,7 +40,7 @@ RankedTensorType ConvertOp::convertedType() {
       type, convertedPaddings(*this, paddingsOf(from), meshOf(*this)));
 }
 
-/// What to do about a conversion that the table lacks.
+/// Says what to do about a conversion that the table lacks.
 static std::string remedy(State from, State to) {
   if (from == to)
     return "it changes nothing: remove it";

@@ -13,7 +13,7 @@ bool tessera::dist::isWithin(Padding small, Padding large) {
 }
 
 //===----------------------------------------------------------------------===//
-// What ops make of padding
+// The padding of results
 //===----------------------------------------------------------------------===//
 
 Padding tessera::dist::joinOf(Paddings choices) {
@@ -50,8 +50,9 @@ Padding tessera::dist::finiteOf(Paddings operands) {
   return productOf(operands) == Padding::Any ? Padding::Any : Padding::Finite;
 }
 
-/// Of an unknown gate nothing is known: where the paddings of two dimensions
-/// meet, the gate may be anything even if it is 0 in one of them.
+/// Returns the padding of a selected value. If the gate's is unknown, nothing
+/// is known: where the paddings of two dimensions meet, the gate may be
+/// anything even if it is 0 in one of them.
 Padding tessera::dist::selectOf(Padding gate, Padding value) {
   if (productOf(gate) == Padding::Any)
     return Padding::Any;
@@ -64,8 +65,8 @@ Padding tessera::dist::throughOf(StringRef table, Padding padding) {
   return *symbolizePadding(table.substr(static_cast<size_t>(padding), 1));
 }
 
-/// Of an element in the padding of several dimensions: as of a product. Zeros
-/// and -inf never stand side by side, see `settle`.
+/// Settles the padding of an element that is in the padding of several
+/// dimensions, like a product's. Zeros and -inf never stand side by side.
 static void settle(DimPaddings &paddings) {
   bool hasZero = llvm::any_of(
       paddings, [](auto &p) { return p.padding == Padding::Zero; });
@@ -276,8 +277,8 @@ DimPaddings tessera::dist::convertedPaddings(ConvertOp op,
   return result;
 }
 
-/// What a dimension still says once another one was filled: where the paddings
-/// of both meet, the fill stands now.
+/// Returns what a dimension still says once another one was filled: where the
+/// paddings of both meet, the fill stands now.
 static Padding weakened(Padding padding, Padding fill) {
   bool isZero = padding == Padding::Zero;
   bool isNegInfinity = padding == Padding::NegInfinity;

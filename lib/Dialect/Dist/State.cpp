@@ -100,7 +100,7 @@ double tessera::dist::ringShare(Collective collective, int64_t ranks) {
   case Collective::Broadcast:
   case Collective::Shift:
     return 1;
-  case Collective::Zigzag: // of two chunks, the most that a rank sends
+  case Collective::Zigzag: // a rank sends two chunks, at most
     return ranks == 1 ? 0 : ranks == 2 ? 0.5 : 1;
   }
   return 0;

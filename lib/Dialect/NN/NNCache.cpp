@@ -101,7 +101,7 @@ int64_t CachedAttentionOp::getFlops() {
                               static_cast<int64_t>(getWindow()));
 }
 
-/// As of a causal nn.attention.
+/// Checks the bias like that of a causal nn.attention.
 static LogicalResult verifyBias(CachedAttentionOp op) {
   auto farthest = static_cast<int64_t>(op.getMaxDistance());
   if (!op.getBiasTable() && farthest == 0)

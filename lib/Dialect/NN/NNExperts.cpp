@@ -22,7 +22,8 @@ static Signature parseLinear(StringRef spec, ArrayRef<unsigned> operands) {
   return sig;
 }
 
-/// What makes gates of other gates reads them first: conversions, collectives.
+/// Finds the share of gates through ops that make gates of other gates, which
+/// are conversions and collectives.
 RoutedShare tessera::nn::routedShare(Value gates) {
   while (Operation *op = gates.getDefiningOp()) {
     if (auto route = dyn_cast<TopKOp>(op))

@@ -19,7 +19,7 @@ static Signature normalized(Value x, unsigned operands) {
   return sig;
 }
 
-/// Of (gradient, x, weight): linear in gradient and weight.
+/// The signature of (gradient, x, weight): linear in gradient and weight.
 static Signature inputGradient(Value x) {
   Signature sig = normalized(x, 2);
   sig.ins.push_back(sig.whole);
@@ -27,7 +27,7 @@ static Signature inputGradient(Value x) {
   return sig;
 }
 
-/// Of (gradient, x): a sum over rows.
+/// The signature of (gradient, x): a sum over rows.
 static Signature weightGradient(Value x) {
   Signature sig = normalized(x, 2);
   sig.out = sig.whole;

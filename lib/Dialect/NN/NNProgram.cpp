@@ -110,7 +110,8 @@ FailureOr<func::FuncOp> tessera::nn::findSerialLoss(ModuleOp module) {
 /// rt.stage of rt::RTDialect, which includes this dialect.
 static constexpr StringLiteral kStageAttr = "rt.stage";
 
-/// What a program is: a training step is neither.
+/// Returns if a program is of generation or an evaluation; a training step is
+/// neither.
 static std::pair<Attribute, bool> kindOf(func::FuncOp program) {
   return {program->getAttr(nn::kGenerationAttr), nn::isEvaluation(program)};
 }

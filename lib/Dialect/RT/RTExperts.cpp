@@ -162,8 +162,9 @@ static LogicalResult verifyOthers(OpTy op, bool leavesOthers) {
                            << " the rows of other rounds, " << op.getType();
 }
 
-/// Of a rank's own tokens there are as many rows on average as room for them;
-/// the first round takes them all there.
+/// Returns the operands or results that are whole. There are as many rows of a
+/// rank's own tokens on average as room for them; the first round takes them
+/// all there.
 ValueRange ExchangeRowsOp::getWholes() {
   return goesToExperts() ? ValueRange((*this)->getOperands().take_front())
                          : ValueRange(getOperation()->getResults());

@@ -63,8 +63,8 @@ static LogicalResult verifyMatrix(Operation *op, const MatrixForm &matrix) {
   return success();
 }
 
-/// What the library reads or makes beside the product: contiguous, in the type
-/// of c.
+/// Checks a tensor that the library reads or makes beside the product:
+/// contiguous, in the type of c.
 static LogicalResult verifyBeside(GemmOp op, StringRef name, Value tensor,
                                   int64_t elements) {
   if (!tensor)

@@ -84,9 +84,9 @@ int64_t RingAttentionGradOp::getOperandStride(unsigned operand) {
   return strideOf(*this, operand, 1);
 }
 
-/// Of a slice, a mask hides nothing to everything: what is visible, on the
-/// average of ranks and steps. Each step of a ring with chunks has three pairs
-/// of them.
+/// Returns the visible pairs of a slice, on the average of ranks and steps: a
+/// mask hides nothing to everything of one. Each step of a ring with chunks has
+/// three pairs of them.
 static double visiblePairs(nn::AttentionMask mask, int64_t keys,
                            int64_t positions) {
   int64_t slices = positions / keys;

@@ -188,9 +188,9 @@ Operation *TaskOrder::findReader(Value value,
   return nullptr;
 }
 
-/// What the loop carries is read and written by one task, as another would see
-/// the sum of other micro-batches. The last micro-batch reads it after that
-/// task has run for the last time in the loop.
+/// Checks that values which the loop carries are read and written by one task,
+/// as another would see the sum of other micro-batches. The last micro-batch
+/// reads them after that task has run for the last time in the loop.
 LogicalResult TaskOrder::checkSums() const {
   if (!loop)
     return success();

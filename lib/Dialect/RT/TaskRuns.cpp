@@ -11,7 +11,7 @@ using llvm::SmallVector;
 /// turn repeat after far fewer tasks.
 static constexpr size_t kLongestRun = 256;
 
-/// How often the first `length` tasks follow each other.
+/// Returns how often the first `length` tasks follow each other.
 static int64_t timesOf(ArrayRef<int64_t> parts, size_t length) {
   size_t same = 0;
   while (length + same < parts.size() && parts[same] == parts[length + same])
@@ -64,8 +64,8 @@ SmallVector<TaskRun> tessera::rt::runsOf(const TaskOrder &order) {
   return runsOf(parts);
 }
 
-/// Of the list read from its end, the shortest period of the first n values, by
-/// n (the failure function of Knuth, Morris and Pratt 1977).
+/// Reads the list from its end, and returns the shortest period of the first n
+/// values for each n (the failure function of Knuth, Morris and Pratt 1977).
 static SmallVector<int64_t> periodsFromEnd(ArrayRef<int64_t> values) {
   auto at = [&](int64_t k) { return values[values.size() - 1 - k]; };
   SmallVector<int64_t> borders(values.size() + 1, 0), periods = borders;
