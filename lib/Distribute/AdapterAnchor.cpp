@@ -30,7 +30,7 @@ std::optional<State> tessera::anchorOfAdapter(Operation *op, StringRef axis) {
   }
   if (isPartial(op->getOperand(0)))
     return State{State::P};
-  if (op->getNumOperands() == 1) // of what is scaled
+  if (op->getNumOperands() == 1) // a scaled value
     return std::nullopt;
   nn::EinsumOp high = productAfter(op);
   bool splitsColumns = high && !stateOn(op->getOperand(1)).isSharded() &&

@@ -178,7 +178,8 @@ LogicalResult checkDims(func::FuncOp func, unsigned argument, StringRef dims) {
                           << "' name " << dims.size() << " dimensions";
 }
 
-/// What stands beside a program reads the parameters where that leaves them.
+/// Checks that a program beside another reads the parameters where that one
+/// leaves them.
 LogicalResult DistributePass::checkSameParameters(func::FuncOp other) {
   auto first = getOperation().lookupSymbol<func::FuncOp>("loss");
   if (!first)

@@ -228,7 +228,7 @@ static LogicalResult retypeBlock(Block &block) {
       for (auto [result, value] :
            llvm::zip(loop.getResults(), yield->getOperands()))
         result.setType(value.getType());
-      // What a micro-batch sees must be a slice of the data as it is now.
+      // A micro-batch must be a slice of the data as it is now.
       if (failed(loop.verify()))
         return failure();
     }

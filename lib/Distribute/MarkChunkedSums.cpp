@@ -26,7 +26,7 @@ constexpr char kUnknown = '?';
 struct Contracted {
   char factor, dim; ///< Its letter in the op, its letter of `nn.dims`.
   int64_t size;
-  int64_t ranks; ///< That share it.
+  int64_t ranks; ///< The ranks that share it.
 };
 
 class Marker {
@@ -125,7 +125,7 @@ int64_t Marker::chunksFor(int64_t size) const {
   return count;
 }
 
-/// What makes a value, on whatever rank.
+/// Returns the op that makes a value, on whatever rank.
 static Operation *sourceOf(Value value) {
   Operation *op = value.getDefiningOp();
   while (auto convert = dyn_cast_or_null<ConvertOp>(op))

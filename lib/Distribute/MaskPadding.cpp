@@ -1,7 +1,7 @@
 //===- MaskPadding.cpp - masks the padding of uneven shards ---------------===//
-// Where a sum or a maximum would read padding that changes it, the pass takes
-// the mask nearby that carries the program furthest, and of several the
-// smallest (docs/TheOneRule.md).
+// If a sum or a maximum would read padding that changes it, the pass takes the
+// mask nearby that carries the program furthest, and among several the smallest
+// (docs/TheOneRule.md).
 //===----------------------------------------------------------------------===//
 
 #include "lib/Distribute/PaddingFlow.h"
@@ -24,9 +24,9 @@ using namespace tessera::dist;
 
 namespace {
 
-/// How many ops before a refused one a mask may stand.
+/// The largest number of ops between a mask and the refused op after it.
 constexpr int kReach = 6;
-/// How many steps beyond a refused one masks are compared by.
+/// The number of steps beyond a refused one by which masks are compared.
 constexpr size_t kLookahead = 256;
 
 /// One mask, and the value that it may stand behind.
@@ -249,7 +249,8 @@ Operation *placeOf(OpResult result) {
                                         : result.getOwner();
 }
 
-/// Where two paddings meet, zeros and -inf win over numbers, and NaN over all.
+/// Poisons the paddings of a result. Where two paddings meet, zeros and -inf
+/// win over numbers, and NaN over all.
 void Poisoner::poison(OpResult result) {
   auto type = cast<RankedTensorType>(result.getType());
   SmallVector<int64_t> dims = paddedDims(type, mesh);

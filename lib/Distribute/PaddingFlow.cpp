@@ -105,7 +105,7 @@ std::pair<int64_t, int64_t> scoreOf(const PaddingStep &step) {
 
 } // namespace
 
-/// What a return or a yield passes on; what is returned must be zero.
+/// Passes on what a return or a yield has; returned values must be zero.
 std::optional<PaddingStep> PaddingFlow::passOn(Operation *op,
                                                OperandPaddings operands) const {
   PaddingStep step;
@@ -239,7 +239,7 @@ void PaddingFlow::accept(Trial trial) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where padding comes from
+// Sources of padding
 //===----------------------------------------------------------------------===//
 
 SmallVector<std::pair<Value, int64_t>>

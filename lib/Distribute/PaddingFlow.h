@@ -29,11 +29,11 @@ using PaddingMasks = llvm::SmallVector<PaddingMask, 2>;
 /// The masks that uses of a value may read.
 using MaskSites = llvm::MapVector<mlir::Value, PaddingMasks>;
 
-/// What one op reads and gives.
+/// The paddings that one op reads and gives.
 struct PaddingStep {
   /// The masks through which each operand is read.
   llvm::SmallVector<PaddingMasks, 2> operands;
-  /// What each result holds; of a yield, each result of its loop.
+  /// The padding of each result; for a yield, of each result of its loop.
   llvm::SmallVector<dist::DimPaddings, 2> results;
 };
 
@@ -49,7 +49,8 @@ public:
   /// Why the step at the frontier is refused.
   std::string why() const;
 
-  /// What came of other masks: steps that change, and steps after the frontier.
+  /// The effect of other masks: steps that change, and steps after the
+  /// frontier.
   struct Trial {
     std::map<size_t, PaddingStep> changed;
     size_t reached = 0; ///< The first refused step, or `size()`.

@@ -106,7 +106,8 @@ static bool isElementwise(Operation *op) {
   });
 }
 
-/// That reads one activation; the rest are parameters.
+/// Returns whether an op reads one activation; the rest of its operands are
+/// parameters.
 static bool readsOneActivation(Operation *op) {
   return llvm::count_if(op->getOperands(),
                         [](Value value) { return !isParameter(value); }) == 1;

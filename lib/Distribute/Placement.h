@@ -20,7 +20,7 @@ namespace tessera {
 /// heads, head size] in attention.
 enum ActivationDim : int64_t { kBatchDim = 0, kSequenceDim = 1, kHeadsDim = 2 };
 
-/// Of a cache: [lanes, slots, places, heads, head size].
+/// The dimensions of a cache: [lanes, slots, places, heads, head size].
 enum CacheDim : int64_t { kPlacesDim = 2 };
 
 /// Dimensions of rows that are routed to experts: [experts, batch, sequence,
