@@ -18,7 +18,7 @@ namespace {
 /// A way to recompute and the arena that it needs.
 struct Candidate {
   Recompute mode = Recompute::None;
-  int64_t layers = -1; ///< Of Full; -1: all.
+  int64_t layers = -1; ///< Layers that recompute in full; -1: all.
   int64_t bytes = 0;
 };
 

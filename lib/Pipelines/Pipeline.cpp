@@ -111,7 +111,7 @@ static AddOptimizerPassOptions optimizerOf(const PlanOptions &plan) {
   return options;
 }
 
-/// What is changed of the serial model's parameters.
+/// Builds the passes that change the serial model's parameters.
 static void buildParametersPipeline(OpPassManager &passes,
                                     const PlanOptions &plan) {
   if (plan.training.lora.isGiven())
@@ -164,7 +164,8 @@ void tessera::buildSerialGenerationPipeline(OpPassManager &passes,
   buildGenerationPipeline(passes, plan);
 }
 
-/// What training alone needs, from the typed forward program on.
+/// Builds the passes that training alone needs, from the typed forward program
+/// on.
 static void buildTrainPipeline(OpPassManager &passes, const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
   const auto zero = static_cast<int64_t>(strategies.zero);

@@ -11,8 +11,8 @@ using namespace tessera;
 
 namespace {
 
-/// What is known of a failure. A crashed pass reports nothing: neither that it
-/// failed nor why.
+/// The facts that are known of a failure. A crashed pass reports nothing:
+/// neither that it failed nor why.
 struct Failure {
   bool hasErrors = false, isReported = false;
 
