@@ -72,7 +72,7 @@ plan::stageLayers(const PlanOptions &plan,
 
 namespace {
 
-/// What is known of a stage's numbers: too few layers, and enough.
+/// Brackets the number of a stage's layers between too few and enough.
 class Bracket {
 public:
   Bracket(const StageLayers &stage, double saved,
@@ -143,7 +143,8 @@ std::optional<int64_t> Bracket::nextAt(double each) const {
   return enough ? std::optional(enough->count) : std::nullopt;
 }
 
-/// What few layers save may say little of the others.
+/// Returns the next number to try. The savings of few layers may say little of
+/// the others'.
 std::optional<int64_t> Bracket::next() const {
   std::optional<int64_t> measured = nextAt(rate());
   return measured ? measured : nextAt(saved);
@@ -169,7 +170,7 @@ std::optional<int64_t> plan::oneFewer(const StageLayers &stage,
 }
 
 //===----------------------------------------------------------------------===//
-// As options
+// Conversion to options
 //===----------------------------------------------------------------------===//
 
 LayerRecompute plan::layerRanges(const std::vector<StageLayers> &stages,

@@ -12,7 +12,7 @@ using namespace tessera::plan;
 
 namespace {
 
-/// How far off the estimates of a group were: exact ones, as shares of them.
+/// The errors of a group's estimates: exact numbers, as shares of them.
 struct GroupErrors {
   double least, most;
 };
@@ -54,7 +54,7 @@ private:
 
 } // namespace
 
-/// How much further off than those so far the next estimates may be.
+/// The next estimates may be off by this factor more than those so far.
 static constexpr double kCaution = 1.5;
 
 /// Null: none is known.
@@ -117,7 +117,7 @@ void Searcher::evaluate(std::vector<Guess> guesses) {
       waiting.push_back(guess);
 }
 
-/// By corrected estimates, without those that were evaluated.
+/// Sorts by corrected estimates, without those that were evaluated.
 void Searcher::sortWaiting() {
   auto isSeen = [&](const Guess &guess) {
     return seen.count(guess.candidate) != 0;
@@ -186,7 +186,7 @@ bool Searcher::climb() {
   return true;
 }
 
-/// What is no worse than twice the best, until enough fit.
+/// Evaluates plans that are no worse than twice the best, until enough fit.
 void Searcher::fill() {
   waiting = problem.guesses;
   while (fitting > 0 && fitting < limits.shown && left() > 0) {

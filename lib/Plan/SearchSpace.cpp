@@ -19,7 +19,7 @@ static std::vector<int64_t> divisorsOf(int64_t number) {
   return divisors;
 }
 
-/// Of dp and ep, which share the batch.
+/// Returns the ranks of dp and ep, which share the batch.
 static int64_t lanesOf(const PlanOptions &plan) {
   return plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
 }
@@ -111,7 +111,7 @@ std::vector<MeshShape> Enumeration::meshes() const {
   return all;
 }
 
-/// What pays nearly always; the rest is next to the best plans.
+/// Sets the options that pay nearly always; the rest is next to the best plans.
 void Enumeration::setUsual(PlanOptions &plan) const {
   if (!isGiven("--sequence-parallel"))
     plan.strategies.sequenceParallel = plan.mesh.sizeOf(MeshAxis::Tensor) > 1;
@@ -121,10 +121,10 @@ void Enumeration::setUsual(PlanOptions &plan) const {
                                : ZeroStage::None;
 }
 
-/// Of the counts that cut the batch, whose micro-batches have at most `most`
-/// and more than `least` sequences on a rank, the one with the fewest sequences
-/// in all, padding included; of several, the one of larger micro-batches. 0: no
-/// count does.
+/// Returns, among the counts that cut the batch, whose micro-batches have at
+/// most `most` and more than `least` sequences on a rank, the one with the
+/// fewest sequences in all, padding included; among several, the one of larger
+/// micro-batches. 0: no count does.
 static int64_t countBetween(const PlanOptions &plan, int64_t least,
                             int64_t most) {
   int64_t best = 0, fewest = std::numeric_limits<int64_t>::max();
@@ -138,8 +138,8 @@ static int64_t countBetween(const PlanOptions &plan, int64_t least,
   return best;
 }
 
-/// Where dp and ep do not divide a micro-batch, ranks have padding. A mesh that
-/// divides the batch need not have any.
+/// Adds plans for each number of micro-batches. If dp and ep do not divide one,
+/// ranks have padding. A mesh that divides the batch need not have any.
 void Enumeration::addMicroBatches(PlanOptions plan) {
   if (isGiven("--micro-batches"))
     return addSchedules(plan);
@@ -369,7 +369,8 @@ void Neighbours::varyPlacement() {
   }
 }
 
-/// Which layers a stage has decides which of them recompute.
+/// Removes the layers that recompute from plans whose stages have other layers:
+/// they were chosen for those of this plan.
 void Neighbours::dropLayers() {
   for (PlanOptions &plan : plans)
     if (plan.memory.recompute != from.memory.recompute ||
@@ -421,7 +422,7 @@ std::vector<PlanOptions> plan::plansNextTo(const SearchSpace &space,
 }
 
 //===----------------------------------------------------------------------===//
-// As text
+// Plans as text
 //===----------------------------------------------------------------------===//
 
 std::vector<std::pair<std::string, std::string>>
