@@ -35,7 +35,7 @@ int64_t shrunkSize(int64_t size, int64_t limit, int64_t ranks);
 inline constexpr int64_t kLongestDefault = 4096;
 inline constexpr int64_t kLeastBatch = 8;
 
-/// What a config does not say.
+/// Sizes and settings that a config does not have.
 struct ImportOptions {
   /// Defaults are the model's longest sequence, but at most `kLongestDefault`
   /// tokens, one micro-batch, and the first multiple of the micro-batches and

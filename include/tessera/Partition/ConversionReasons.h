@@ -22,7 +22,7 @@ mlir::Value gatesOfReaders(mlir::Value value);
 class ConversionReasons {
 public:
   explicit ConversionReasons(mlir::func::FuncOp func);
-  /// Of a conversion that communicates.
+  /// Returns the reason of a conversion that communicates.
   std::string of(dist::ConvertOp op) const;
 
 private:

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// What rt-number-values calls results of an op behind their number: the op and
-/// the part of the model that it is of, "einsum of h.1.mlp".
+/// Returns rt-number-values' name for results of an op, behind their number:
+/// the op and the part of the model that it is of, "einsum of h.1.mlp".
 std::string kindAndPart(mlir::Operation *op);
 
 } // namespace tessera

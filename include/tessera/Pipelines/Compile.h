@@ -33,14 +33,14 @@ mlir::LogicalResult compileToArtifact(mlir::ModuleOp module,
 using PassObserver = std::function<void(
     llvm::StringRef pass, llvm::StringRef what, mlir::ModuleOp module)>;
 
-/// What is done beside passes.
+/// Observers and checks beside passes.
 struct PassWatch {
   PassObserver observer;
   /// After each pass: every type of a distribution, every operation.
   bool verifies = true;
 };
 
-/// What the artifact would say about itself, without making its code.
+/// Returns the artifact's description of itself, without making its code.
 mlir::FailureOr<std::string> compileToMetadata(mlir::ModuleOp module,
                                                const PlanOptions &plan,
                                                const PassWatch &watch = {});

@@ -22,14 +22,14 @@ struct StageLayers {
   std::vector<double> copies;
 };
 
-/// By stage. `chunks` has the numbers of the layers of each chunk. Of a chunk
-/// its first layers come first: what a layer recomputes then has the place of
-/// what later layers kept.
+/// Returns the layers of each stage. `chunks` has the numbers of the layers of
+/// each chunk. The first layers of a chunk come first: what a layer recomputes
+/// then has the place of what later layers kept.
 std::vector<StageLayers>
 stageLayers(const PlanOptions &plan,
             const std::vector<std::vector<int64_t>> &chunks);
 
-/// What a stage needs whose first `count` layers recompute.
+/// The bytes of a stage whose first `count` layers recompute.
 struct StageBytes {
   int64_t count = 0;
   double bytes = 0;

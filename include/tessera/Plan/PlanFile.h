@@ -1,6 +1,7 @@
 //===- PlanFile.h - a plan as a file ----------------------------*- C++ -*-===//
-// What `tessera plan` writes and --plan takes: values of the options of
-// PlanFlags.def, for one model. docs/Planning.md describes the format.
+// A plan file is written by `tessera plan` and read by --plan: values of the
+// options of PlanFlags.def, for one model. docs/Planning.md describes the
+// format.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_PLAN_PLANFILE_H
@@ -23,7 +24,7 @@ struct ModelIdentity {
 
 struct PlanFile {
   static constexpr int64_t kVersion = 1;
-  /// Of the list "layers".
+  /// The options of the list "layers".
   static constexpr const char *kRecomputeOption = "layer-recompute";
   static constexpr const char *kReplicatedOption = "replicated-layers";
 
@@ -32,17 +33,17 @@ struct PlanFile {
   /// {"mesh", "dp=2,tp=4"}. A switch is "true" or "false". In the file,
   /// the options of layers are the list "layers".
   std::vector<std::pair<std::string, std::string>> options;
-  /// Of which cluster the rest speaks; "": nothing is predicted.
+  /// The cluster that the predictions below are for; "": nothing is predicted.
   std::string cluster;
   double stepSeconds = 0;
-  int64_t memoryBytes = 0; ///< Of the rank that needs most.
+  int64_t memoryBytes = 0; ///< Bytes of the rank that needs most.
 
   /// Sorted, a line for each option.
   std::string json() const;
 };
 
-/// Of a config.json, its directory, or an nn program. Returns what is wrong, or
-/// "".
+/// Identifies the model of a config.json, its directory, or an nn program.
+/// Returns what is wrong, or "".
 std::string identify(const std::string &path, ModelIdentity &model);
 
 /// Returns what is wrong, or "". Options may be unknown to the command line.

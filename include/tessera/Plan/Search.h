@@ -23,11 +23,11 @@ struct Guess {
   std::optional<size_t> group = std::nullopt;
 };
 
-/// What an evaluation came to.
+/// The result of an evaluation.
 struct Outcome {
   double cost;
-  /// What the estimate should have been, which may be no cost: of what must not
-  /// be chosen. 0: says nothing about estimates.
+  /// The right value of the estimate, which may be no cost, as for candidates
+  /// that must not be chosen. 0: says nothing about estimates.
   double exact;
   bool fits = true; ///< It may be chosen.
 };
@@ -47,8 +47,9 @@ struct SearchProblem {
 };
 
 struct SearchLimits {
-  /// How much of a cost an estimate may be above it: 0.1 of 100 is 110. Where
-  /// one turns out to be further above, others may be half as much further yet.
+  /// The share of a cost by which an estimate may be above it: 0.1 of 100 is
+  /// 110. Where one turns out to be further above, others may be half as much
+  /// further yet.
   double margin = 0.1;
   size_t evaluations = 60; ///< At most.
   size_t batch = 2;        ///< Evaluated at once.

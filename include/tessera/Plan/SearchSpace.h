@@ -18,7 +18,7 @@ struct SearchSpace {
   /// Options and texts that are as in `base`: {"--mesh", "dp=2"}.
   std::map<std::string, std::string> given;
   int64_t ranks = 1, devicesPerNode = 1;
-  int64_t layers = 1;   ///< Of the model.
+  int64_t layers = 1;   ///< Layers of the model.
   int64_t sequence = 1; ///< Tokens.
   bool hasExperts = false;
 
@@ -34,9 +34,9 @@ int64_t microBatchOf(const PlanOptions &plan);
 /// parallelism and ZeRO as they usually pay.
 std::vector<PlanOptions> firstPlans(const SearchSpace &space);
 
-/// What one rank of each stage does and needs, as far as it is known.
+/// Times and bytes of one rank of each stage, as far as they are known.
 struct StageLoads {
-  std::vector<double> seconds; ///< That it does not wait for others.
+  std::vector<double> seconds; ///< Time in which it does not wait for others.
   std::vector<double> bytes;
 };
 
@@ -48,9 +48,9 @@ std::vector<PlanOptions> plansNextTo(const SearchSpace &space,
                                      const PlanOptions &plan,
                                      const StageLoads &loads);
 
-/// As equal numbers of layers in `chunks` as there can be. The chunks in the
-/// middle have one more: the first and the last have the embedding and the
-/// head.
+/// Returns numbers of layers in `chunks` that are as equal as they can be. The
+/// chunks in the middle have one more: the first and the last have the
+/// embedding and the head.
 std::vector<int64_t> evenCuts(int64_t layers, int64_t chunks);
 
 /// Tells the plans of one search apart.

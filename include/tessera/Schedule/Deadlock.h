@@ -15,9 +15,9 @@ namespace tessera::pipeline {
 
 struct Event {
   enum Kind { Send, Receive, Collective } kind = Collective;
-  int64_t peer = 0;           ///< Of a send or receive: the other rank.
-  std::vector<int64_t> group; ///< Of a collective: its members, ascending.
-  /// What both sides must agree on: kind of collective, bytes.
+  int64_t peer = 0;           ///< The other rank of a send or receive.
+  std::vector<int64_t> group; ///< The members of a collective, ascending.
+  /// The properties on which both sides must agree: kind of collective, bytes.
   std::string what;
   std::string name;        ///< For people: "send of h.1.mlp".
   int64_t microBatch = -1; ///< Both sides must agree on it, too; -1: of none.

@@ -64,8 +64,8 @@ std::string checkShape(ScheduleKind kind, const Shape &shape);
 /// is possible, also fewer than stages.
 PipelineSchedule makeSchedule(ScheduleKind kind, const Shape &shape);
 
-/// What must have ended before a task can start, besides the earlier tasks of
-/// its stage.
+/// Returns the tasks that must have ended before a task can start, besides the
+/// earlier tasks of its stage.
 std::vector<Task> dependencies(const PipelineSchedule &schedule,
                                const Task &task);
 

@@ -55,7 +55,7 @@ struct ShapeRates {
 /// Measured rates of products: how fast a library packs an operand depends on
 /// whether it is stored transposed.
 struct ProductRates {
-  /// By form: flops per second by m, n, k.
+  /// Flops per second for each form, by m, n, k.
   std::array<ShapeRates, kProductForms> forms;
 
   ShapeRates &operator[](ProductForm form) {
@@ -79,50 +79,51 @@ struct ProductRate {
   std::vector<Tile> tiles = {Tile()};
 };
 
-/// What calls of a program of one precision reach, as measured.
+/// The rates that calls of a program of one precision reach, as measured.
 struct MeasuredRates {
   ProductRates products;
-  /// By queries of all heads and sequences, keys of each, size of a head.
+  /// Rates by queries of all heads and sequences, keys of each, size of a head.
   ShapeRates attention, attentionGradient;
   /// Keys for each query whose scores attention computes in vain where a mask
   /// hides some (blocks that the mask cuts are computed whole).
   double hiddenKeys = 0;
-  ShapeRates expertProducts; ///< Of all experts, by m, n, k of each one.
+  ShapeRates expertProducts; ///< Sum over all experts, by m, n, k of each one.
   /// Bytes per second by bytes: of kernels, some of whose bytes caches hold,
   /// and of the optimizer, whose tensors they have lost.
   SizeCurve kernels, updates;
   SizeCurve routing;   ///< The same of calls that choose or move experts' rows.
-  double function = 0; ///< What exp, log, tanh or erf of an element adds.
+  double function = 0; ///< Time that exp, log, tanh or erf of an element adds.
 };
 
 struct Device {
   double memoryBytes = 0;
   double memoryBandwidth = 0;
-  double memoryEfficiency = 1; ///< That kernels reach of the bandwidth.
+  double memoryEfficiency = 1; ///< Share of the bandwidth that kernels reach.
   double launch = 0;           ///< Added to every call.
   std::map<Precision, ProductRate> products;
-  /// Of a CPU; of `products` it then uses the peak alone.
+  /// Rates of a CPU, which uses the peak alone of `products`.
   std::map<Precision, MeasuredRates> measured;
 };
 
-/// How attention is computed.
+/// The way in which attention is computed.
 struct AttentionModel {
   /// Fused: products alone, of the scores that the mask leaves. Otherwise all
   /// scores are stored: products of all of them, and these bytes for each.
   bool isFused = true;
-  /// Of a fused kernel, forward and backward, times that of products.
+  /// Efficiency of a fused kernel, forward and backward, times that of
+  /// products.
   double efficiency = 1, gradientEfficiency = 1;
   double forwardBytes = 0, backwardBytes = 0; ///< Per score.
 };
 
 /// The links between the devices of a node, or between nodes.
 struct Link {
-  double bandwidth = 0; ///< Of one device, in one direction, of messages.
-  double latency = 0;   ///< Of a message.
+  double bandwidth = 0; ///< In one direction of one device, for messages.
+  double latency = 0;   ///< Time that a message adds.
   /// Bus bandwidth of collectives (what a ring would need) by the bytes of the
   /// whole tensor; empty: `bandwidth` for all.
   SizeCurve collectives;
-  /// Of that, what all-gather and reduce-scatter reach.
+  /// The share of it that all-gather and reduce-scatter reach.
   double gatherEfficiency = 1;
   /// And what exchanges reach, all-to-all; more than 1, if they are faster.
   double exchangeEfficiency = 1;
@@ -132,14 +133,16 @@ struct Link {
 
 /// Bytes of what a software keeps in memory that runs op by op.
 struct KeptBytes {
-  /// Of a parameter: as products read it, its gradient, and what only the
+  /// Bytes of a parameter: as products read it, its gradient, and what only the
   /// optimizer reads (a copy in f32, moments).
   double weight = 0, gradient = 0, optimizer = 0;
-  double activation = 0; ///< Of an element that backward reads, but for losses.
-  double mask = 0;       ///< Of an element of dropout; 0: it keeps no masks.
+  /// Bytes of an element that backward reads, but for losses.
+  double activation = 0;
+  /// Bytes of an element of dropout; 0: it keeps no masks.
+  double mask = 0;
 };
 
-/// How the software that runs there moves data, where it is not Tessera.
+/// The software that moves data there, if it is not Tessera.
 struct Software {
   /// Collectives over different axes, and messages to and from each rank, run
   /// beside each other. False: a device runs all of them one after the other,
@@ -169,11 +172,11 @@ struct Software {
   bool recomputesWhole = false;
   /// Sequences come in zigzag order, so that none is made.
   bool hasZigzagData = false;
-  /// Of the time of a transfer, what computing beside it hides: kernels of
+  /// The share of a transfer's time that computing beside it hides: kernels of
   /// communication take a part of the device.
   double hidden = 1;
-  /// By axis: bytes of each element that it moves, where these are not as many
-  /// as Tessera's program moves.
+  /// For each axis, the bytes of each element that it moves, if these are not
+  /// as many as Tessera's program moves.
   std::map<std::string, double> elementBytes;
   /// Bytes of an element of a product's result; 0: as many as Tessera's.
   double resultBytes = 0;
@@ -186,7 +189,8 @@ struct Software {
   double logitBytes = 0;
   /// Bytes that kernels of the optimizer move, of those that Tessera's move.
   double updateScale = 1;
-  std::optional<KeptBytes> memory; ///< Of programs in bf16; none: not known.
+  /// Bytes that programs in bf16 keep; none: not known.
+  std::optional<KeptBytes> memory;
   /// Each rank of this axis sends its part of a message, and the receivers
   /// gather the parts; "": each sends all of it.
   std::string scattersMessagesOver;
@@ -195,12 +199,14 @@ struct Software {
 struct Cluster {
   std::string name;
   DeviceKind kind = DeviceKind::Cuda;
-  std::string architecture; ///< Of GPUs, as sm_90; "": not known.
+  /// The architecture of GPUs, as sm_90; "": not known.
+  std::string architecture;
   int64_t nodes = 1, devicesPerNode = 1;
   double nodePower = 0; ///< Watts of a node at full load; 0: not known.
   Device device;
-  // Of CPUs. The ranks of a node, as many as one likes, share its cores; a
-  // `Device` is what one of them has of its node, by the number of its threads.
+  // These are for CPUs. The ranks of a node, as many as one likes, share its
+  // cores; a `Device` is what one of them has of its node, by the number of its
+  // threads.
   int64_t coresPerNode = 0;
   double nodeMemoryBytes = 0;
   std::map<int64_t, Device> byThreads;
@@ -210,8 +216,9 @@ struct Cluster {
   Software software;
 
   int64_t devices() const { return nodes * devicesPerNode; }
-  /// Of a CPU: `device` and `devicesPerNode` as so many ranks have them, which
-  /// get equal shares of the cores, and at least one thread each.
+  /// Returns a cluster of CPUs with `device` and `devicesPerNode` as so many
+  /// ranks have them, which get equal shares of the cores, and at least one
+  /// thread each.
   Cluster sharedBy(int64_t ranks) const;
   /// Threads of each rank, as the runtime chooses them.
   int64_t threadsOf(int64_t ranks) const;

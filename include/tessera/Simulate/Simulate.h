@@ -12,25 +12,26 @@
 
 namespace tessera::simulate {
 
-/// What a rank does with its time. They add up to the step.
+/// A rank's activities. Their times add up to the step.
 enum class Activity {
   Products,
   Attention,
   Kernels,
-  Collectives, ///< That nothing is computed beside.
+  Collectives, ///< Time beside which nothing is computed.
   Stages,      ///< Waits for messages, and idle at the ends.
 };
 constexpr size_t kActivities = 5;
 const char *nameOf(Activity activity);
 
-/// What the time of a call counts as; of a collective or a message, the time
-/// that a rank waits for it. A wait counts as what it waits for.
+/// Returns the activity as which the time of a call counts; for a collective or
+/// a message, the time that a rank waits for it. A wait counts as the call that
+/// it waits for.
 Activity activityOf(const Program &program, const Call &call);
 
 /// A call in time.
 struct Span {
-  /// What the device computes; transfers on its queue of communication, beside
-  /// that; and when the device waits for one of these.
+  /// Work runs on the device; transfers run on its queue of communication,
+  /// beside that; and in a wait the device waits for one of these.
   enum Kind { Work, Transfer, Wait };
   int64_t call = 0, microBatch = 0;
   double begin = 0, end = 0;
@@ -41,7 +42,7 @@ struct Span {
 struct StageTimes {
   double end = 0; ///< When its step ends.
   std::array<double, kActivities> seconds = {};
-  std::vector<double> collectives; ///< By axis, exposed or not.
+  std::vector<double> collectives; ///< Seconds for each axis, exposed or not.
   std::vector<Span> spans;         ///< If they were asked for.
 };
 

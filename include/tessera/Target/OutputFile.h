@@ -24,8 +24,9 @@ struct OutputFile {
   llvm::SmallVector<llvm::StringRef> parts;
 };
 
-/// As writeOutput, of files that belong together: none is replaced before all
-/// are written beside. Returns the path that could not be written as well.
+/// Writes files that belong together, as writeOutput does: none is replaced
+/// before all are written beside. Returns the path that could not be written as
+/// well.
 std::pair<std::error_code, std::string>
 writeOutputs(llvm::ArrayRef<OutputFile> files);
 

@@ -19,15 +19,15 @@ struct SharedObjectOptions {
   bool exportKernels = false;
   /// Exports kernels that emulate-grid left to a device.
   bool exportEmulated = false;
-  /// Whether LLVM optimizes what runs on the CPU.
+  /// True if LLVM optimizes the code that runs on the CPU.
   bool optimize = true;
-  /// Of the functions with nvvm.kernel, if there are any.
+  /// Compiles the functions with nvvm.kernel, if there are any.
   std::optional<CudaTarget> cuda;
   /// The linker; empty: what findLinker finds.
   std::string linker;
-  /// Where to write the optimised LLVM IR, for people; empty: nowhere.
+  /// The path to write the optimised LLVM IR to, for people; empty: nowhere.
   std::string llvmIrPath;
-  /// Where to write the PTX, for people; empty: nowhere.
+  /// The path to write the PTX to, for people; empty: nowhere.
   std::string ptxPath;
 };
 

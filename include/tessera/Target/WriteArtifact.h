@@ -9,7 +9,8 @@
 
 namespace tessera {
 
-/// As writeOutput writes: `path` is complete or as it was before.
+/// Writes an artifact as writeOutput does: `path` is complete or as it was
+/// before.
 mlir::LogicalResult writeArtifact(llvm::StringRef path,
                                   llvm::StringRef metadataJson,
                                   llvm::ArrayRef<char> code,

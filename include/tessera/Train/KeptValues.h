@@ -11,16 +11,19 @@
 
 namespace tessera {
 
-/// Which ops backward may repeat.
+/// The ops that backward may repeat.
 struct Repetition {
   enum Kind {
     Nothing,
-    Gathers, ///< Of activations split over `tp`, as sequence parallelism has.
-    Cheap,   ///< Also other ops that are cheap for the bytes that they make.
-    Any,     ///< At any cost.
+    /// Also gathers of activations split over `tp`, as sequence parallelism has
+    /// them.
+    Gathers,
+    Cheap, ///< Also other ops that are cheap for the bytes that they make.
+    Any,   ///< At any cost.
   };
-  Kind kind = Cheap;                            ///< Of ops outside of `layers`.
-  llvm::DenseMap<llvm::StringRef, Kind> layers; ///< By name.
+  /// For ops outside of `layers`.
+  Kind kind = Cheap;
+  llvm::DenseMap<llvm::StringRef, Kind> layers; ///< Keyed by name.
 };
 
 /// The values of the forward program that are computed again in backward.

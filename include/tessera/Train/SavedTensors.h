@@ -15,22 +15,23 @@
 
 namespace tessera {
 
-/// Of one micro-batch, on one rank.
+/// A tensor that one rank saves for one micro-batch.
 struct SavedTensor {
   enum Kind {
-    Activation, ///< What forward computes and backward reads.
-    Mask,       ///< Which elements a dropout keeps.
-    LogSumExp,  ///< Of attention's scores.
-    // Of software that stores scores, each with all queries and keys.
+    Activation, ///< A value that forward computes and backward reads.
+    Mask,       ///< The mask of elements that a dropout keeps.
+    LogSumExp,  ///< The log-sum-exp of attention's scores.
+    // The next three are for software that stores scores, each with all queries
+    // and keys.
     Softmax,
-    SoftmaxMask,    ///< Which ones the dropout of attention keeps.
-    DroppedSoftmax, ///< What it makes of them, which multiplies the values.
+    SoftmaxMask,    ///< The mask of scores that the dropout of attention keeps.
+    DroppedSoftmax, ///< Its result, which multiplies the values.
   };
   Kind kind = Activation;
   std::string op;   ///< "nn.layer_norm", which makes it.
   std::string part; ///< "h.3.mlp", whose backward reads it.
   bool isOfLoss = false;
-  int64_t chunk = 0; ///< Of the pipeline, whose backward reads it.
+  int64_t chunk = 0; ///< The pipeline's chunk whose backward reads it.
   int64_t elements = 0;
   int64_t bytesOfElement = 0; ///< In Tessera's program; 0: it stores none.
 };
@@ -38,8 +39,9 @@ struct SavedTensor {
 /// "activation", "dropout mask".
 const char *nameOf(SavedTensor::Kind kind);
 
-/// Of the typed `@step`, before it is cut into stages. Of a layer that backward
-/// computes again as a whole, only what it starts from is saved.
+/// Returns the tensors that the typed `@step` saves, before it is cut into
+/// stages. If backward computes a layer again as a whole, only what it starts
+/// from is saved.
 std::vector<SavedTensor> savedTensors(mlir::func::FuncOp step);
 
 struct HeldParameter {

@@ -25,8 +25,9 @@ std::string batchedKernelSymbol(llvm::StringRef kernel);
 /// their numbers.
 inline constexpr llvm::StringLiteral kKernelTableSymbol = "tsr_kernels";
 
-/// What programs of the pass emulate-grid call, in this order. They look for a
-/// table with the name kGridEmulatorSymbol in the process that loads them.
+/// The functions that programs of the pass emulate-grid call, in this order.
+/// They look for a table with the name kGridEmulatorSymbol in the process that
+/// loads them.
 struct GridEmulator {
   /// Runs the kernel, a tsr_abi_device_kernel, and those after it for the one
   /// range of [0, count) that begins at 0 and is not empty. `threads` holds a
@@ -36,7 +37,7 @@ struct GridEmulator {
               int64_t end);
   int32_t (*thread)();
   int32_t (*block)();
-  /// Which of the launches that run as one.
+  /// Returns the number of the launch, among those that run as one.
   int32_t (*launch)();
   /// The value of lane (own ^ mask) of the warp.
   int32_t (*shuffle)(int32_t value, int32_t mask);

@@ -67,7 +67,7 @@ def Dist_Dialect : Dialect {
   }];
 }
 
-/// What a conversion does. State.cpp holds the table from states to kinds.
+/// The kinds of conversions. State.cpp holds the table from states to kinds.
 def Dist_ConversionKind : I32EnumAttr<"ConversionKind", "kind of a conversion", [
     I32EnumAttrCase<"Enter", 0, "enter">,
     I32EnumAttrCase<"Leave", 1, "leave">,
@@ -95,7 +95,7 @@ def Dist_ConversionKindAttr
   let assemblyFormat = "`` $value"; // No second space after the op's name.
 }
 
-/// What the padding of a dimension holds: zeros, -inf, finite numbers, anything
+/// The content of a dimension's padding: zeros, -inf, finite numbers, anything
 /// (NaN too).
 def Dist_Padding : I32EnumAttr<"Padding", "what padding holds", [
     I32EnumAttrCase<"Zero", 0, "Z">,

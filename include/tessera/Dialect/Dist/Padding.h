@@ -29,13 +29,13 @@ struct Signature;
 bool isWithin(Padding small, Padding large);
 
 //===----------------------------------------------------------------------===//
-// What ops make of padding
+// The padding of results
 //===----------------------------------------------------------------------===//
 // Formulas of what an op computes at one index that is padding of one factor.
 
 using Paddings = llvm::ArrayRef<Padding>;
 
-/// What holds of a choice between them.
+/// Returns the padding of a choice between them.
 Padding joinOf(Paddings choices);
 /// A product: 0 times finite is 0; 0 times anything else is not.
 Padding productOf(Paddings factors);
@@ -72,9 +72,10 @@ bool isPadded(mlir::RankedTensorType type, int64_t dim, MeshAttr mesh);
 /// The dimensions of which some rank holds padding.
 llvm::SmallVector<int64_t> paddedDims(mlir::RankedTensorType type,
                                       MeshAttr mesh);
-/// What a list says of the padding of a dimension; X where it says nothing.
+/// Returns what a list says of the padding of a dimension; X if it says
+/// nothing.
 Padding paddingIn(llvm::ArrayRef<DimPadding> paddings, int64_t dim);
-/// What a type says of it.
+/// Returns what a type says of it.
 Padding paddingOf(mlir::Type type, int64_t dim);
 /// The paddings that a type states.
 llvm::ArrayRef<DimPadding> paddingsOf(mlir::Type type);

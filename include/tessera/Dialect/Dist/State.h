@@ -16,7 +16,7 @@
 
 namespace tessera::dist {
 
-/// What the ranks of one mesh axis hold of a value.
+/// The state of a value on one mesh axis: the parts that its ranks hold.
 struct State {
   enum Kind : uint8_t { I, R, S, P, M, A, L, C };
   Kind kind = I;

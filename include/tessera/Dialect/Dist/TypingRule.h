@@ -1,6 +1,7 @@
 //===- TypingRule.h - the one rule ------------------------------*- C++ -*-===//
-// Which states of operands an op accepts on a mesh axis, and the state of its
-// result. Everything an op says of itself for this is its Signature.
+// The rule says which states of operands an op accepts on a mesh axis, and the
+// state of its result. Everything an op says of itself for this is its
+// Signature.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_DIALECT_DIST_TYPINGRULE_H

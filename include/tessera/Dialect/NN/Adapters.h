@@ -14,7 +14,7 @@ namespace tessera::nn {
 /// the sum with what the layer itself makes.
 constexpr llvm::StringLiteral kAdapterAttr = "nn.adapter";
 
-/// As peft names "lora_A" of a model's module in files.
+/// Returns peft's name in files for "lora_A" of a model's module.
 inline std::string adapterName(llvm::StringRef module, llvm::StringRef which) {
   return ("base_model.model." + module + "." + which + ".weight").str();
 }

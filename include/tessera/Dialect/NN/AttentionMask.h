@@ -1,5 +1,5 @@
 //===- AttentionMask.h - which keys a query of attention sees ---*- C++ -*-===//
-// What of the scores is left to compute, and how a ring deals it out.
+// A mask says which scores are left to compute, and how a ring deals them out.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_DIALECT_NN_ATTENTIONMASK_H
@@ -16,8 +16,8 @@ struct AttentionMask {
   bool causal = false;
   int64_t window = 0; ///< 0: none.
 
-  /// Of one head, how many pairs of `positions` queries and keys are visible;
-  /// each half of a plane counts as half.
+  /// Returns how many pairs of `positions` queries and keys are visible in one
+  /// head; each half of a plane counts as half.
   double pairs(int64_t positions) const;
   /// Returns whether the ranks of a ring have chunks of balanced work instead
   /// of slices (rt.zigzag). Where a window hides at least half of the keys, a
@@ -35,8 +35,9 @@ struct AttentionMask {
 /// heads.., head size], some or all of the positions that keys have.
 int64_t attentionFlops(mlir::Value query, mlir::Value key, AttentionMask mask,
                        int64_t products);
-/// Of rows at any position of caches [lanes, slots, places, ..]: half of the
-/// places in the mean, and no more than a window, unless it is 0.
+/// Counts the operations for rows at any position of caches [lanes, slots,
+/// places, ..]: half of the places in the mean, and no more than a window,
+/// unless it is 0.
 int64_t cachedAttentionFlops(mlir::Value query, mlir::Value keys,
                              int64_t window);
 

@@ -17,7 +17,7 @@ namespace tessera::nn {
 constexpr llvm::StringLiteral kConfigFilesAttr = "nn.config_files";
 constexpr llvm::StringLiteral kConfigFile = "config.json";
 constexpr llvm::StringLiteral kGenerationConfigFile = "generation_config.json";
-/// Of peft, made by nn-add-lora.
+/// The config of peft, made by nn-add-lora.
 constexpr llvm::StringLiteral kAdapterConfigFile = "adapter_config.json";
 
 /// A dictionary of these names and the texts of JSON objects.

@@ -45,7 +45,7 @@ struct FunctionInfo {
   mlir::Value (*formula)(const ScalarMath &math, mlir::Value x, double bound);
   /// Builds f'(x). Null: the function is used after differentiation only.
   mlir::Value (*derivative)(const ScalarMath &math, mlir::Value x);
-  /// What f and f' make of Z, N and F in padding, as letters; X of a function
+  /// The letters to which f and f' map Z, N and F in padding; X for a function
   /// without a derivative.
   llvm::StringLiteral padding, slopePadding;
   unsigned properties;

@@ -14,7 +14,8 @@ namespace tessera::nn {
 Phase phaseOf(mlir::Operation *op);
 void setPhase(mlir::Operation *op, Phase phase);
 
-/// What is made on the way to `from`, or in its place, is of the same phase.
+/// Gives `to`, which is made on the way to `from` or in its place, the same
+/// phase.
 void inheritPhase(mlir::Operation *to, mlir::Operation *from);
 
 inline bool isForward(mlir::Operation *op) {
@@ -28,9 +29,9 @@ inline bool isRecomputed(mlir::Operation *op) {
 bool hasTag(mlir::Operation *op, Tag tag);
 void setTag(mlir::Operation *op, Tag tag);
 
-/// What makes a model's last hidden states: of an encoder-decoder model those
-/// of its encoder, else the last value of the residual stream. Null: no op has
-/// such a tag.
+/// Returns the op that makes a model's last hidden states: for an
+/// encoder-decoder model those of its encoder, else the last value of the
+/// residual stream. Null: no op has such a tag.
 mlir::Operation *findHiddenStates(mlir::Block &model);
 
 /// nn-decompose-layers sets this attribute. On an op that it made it is a unit,

@@ -39,8 +39,8 @@ mlir::LogicalResult verifyOneElementType(mlir::Operation *op,
                                          const NamedOperand &first,
                                          llvm::ArrayRef<NamedOperand> others);
 
-/// Of how many experts, of how many, each token has a gate that is not 0; 1 of
-/// 1 where the op that makes the gates is not in sight.
+/// Each token has gates that are not 0 for `k` experts of `total`; 1 of 1 if
+/// the op that makes the gates is not in sight.
 struct RoutedShare {
   int64_t k = 1, total = 1;
 };

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Of labels [b, s], each that of its row; both are [b, s].
+/// The scores of labels [b, s], each by the logits of its row; both are [b, s].
 struct TokenScores {
   mlir::Value logProbability; ///< The log of the softmax at the label.
   mlir::Value rank; ///< Logits that come before the label's: 0 of the largest.

@@ -7,7 +7,8 @@
 
 namespace tessera::rt {
 
-/// Where `rt.arena` is: JSON for people, docs/Artifact.md's `over_step`.
+/// The attribute beside `rt.arena`: JSON for people, docs/Artifact.md's
+/// `over_step`.
 constexpr llvm::StringLiteral kArenaOverStepAttr = "rt.arena_over_step";
 
 } // namespace tessera::rt

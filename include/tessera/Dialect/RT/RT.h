@@ -42,15 +42,17 @@ inline constexpr int64_t kAlignment = 64;
 int64_t elementBytesOf(mlir::Value tensor);
 int64_t bytesOf(mlir::Value tensor);
 
-/// Where the memory plan put a tensor, in bytes from the arena's start; nullopt
-/// before planning. A view with an index: where index 0 lies.
+/// Returns where the memory plan put a tensor, in bytes from the arena's start;
+/// nullopt before planning. For a view with an index it is the place of index
+/// 0.
 std::optional<int64_t> offsetOf(mlir::Value tensor);
 
 /// The op whose `rt.arena` is that of a program: the program where it has a
 /// stage or stands beside another (nn::isBeside), else its module.
 mlir::Operation *arenaOwner(mlir::Operation *program);
 
-/// What the program promises about a result (`rt.keep`, `rt.role`), or null.
+/// Returns the program's promise about a result (`rt.keep`, `rt.role`), or
+/// null.
 mlir::DictionaryAttr resultEntry(mlir::Value result, llvm::StringRef attribute);
 
 } // namespace tessera::rt

@@ -66,7 +66,7 @@ def RT_MergeMeansOp : RT_Op<"merge_means", [Pure, RT_Call<>]> {
   let extraClassDeclaration = [{
     /// Ranks whose means are merged.
     int64_t getRanks();
-    /// Whether the result has weights, too.
+    /// Returns whether the result has weights, too.
     bool keepsWeights();
   }];
   let hasVerifier = 1;

@@ -89,7 +89,7 @@ def RT_ExchangeRowsOp : RT_Op<"exchange_rows", [Pure, RT_Call<["getTiedOperand"]
     functional-type(operands, $result)
   }];
   let extraClassDeclaration = [{
-    /// Whether rows go to the ranks of their experts.
+    /// Returns whether rows go to the ranks of their experts.
     bool goesToExperts();
     /// Between which rows go.
     int64_t getRanks();
@@ -102,7 +102,7 @@ class RT_Messages<string mnemonic, list<string> facts = []>
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   code isLaterRound = [{
-    /// Whether rows of an earlier round went before.
+    /// Returns whether rows of an earlier round went before.
     bool isLaterRound() { return getRound() > 1 || getSent() > 0; }
   }];
 }

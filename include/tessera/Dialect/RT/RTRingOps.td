@@ -40,7 +40,8 @@ def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
   let extraClassDeclaration = [{
     /// The slice.
     ::mlir::Value getWhole() { return makesWhole() ? ::mlir::Value(getOutputs()[0]) : getInputs()[0]; }
-    /// Whether the op makes a slice of chunks, and not chunks of a slice.
+    /// Returns whether the op makes a slice of chunks, and not chunks of a
+    /// slice.
     bool makesWhole() { return getInputs().size() == 2; }
     ::mlir::Value getEarly() { return makesWhole() ? ::mlir::Value(getInputs()[0]) : getOutputs()[0]; }
     ::mlir::Value getLate() { return makesWhole() ? ::mlir::Value(getInputs()[1]) : getOutputs()[1]; }

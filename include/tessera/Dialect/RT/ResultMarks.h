@@ -17,8 +17,8 @@ void inheritMarks(mlir::Operation *to, mlir::Operation *from);
 /// Copies the phase alone, to an op that makes something on the way.
 using nn::inheritPhase;
 
-/// What an array attribute of an op says of a result; null where it has no
-/// entry, empty where the entry says nothing.
+/// Returns the entry of a result in an array attribute of its op; null if there
+/// is none, empty if the entry says nothing.
 mlir::DictionaryAttr getResultEntry(mlir::OpResult result,
                                     llvm::StringRef name);
 void setResultEntry(mlir::OpResult result, llvm::StringRef name,

@@ -30,7 +30,7 @@ RowLayout partLayout(mlir::RankedTensorType whole, mlir::RankedTensorType part,
 /// Layout of a part of a concatenation, inside the concatenation's result.
 RowLayout layoutIn(ConcatOp concat, unsigned part);
 
-/// How the elements of a value lie in memory: not contiguous for some views and
+/// Returns the layout of a value in memory: not contiguous for some views and
 /// for results with gaps. Padding that the type states counts as elements.
 RowLayout layoutOf(mlir::Value value);
 

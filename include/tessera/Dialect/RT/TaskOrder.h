@@ -47,7 +47,7 @@ public:
   llvm::ArrayRef<Part> parts() const { return all; }
   /// Null: there is one micro-batch.
   LoopOp getLoop() const { return loop; }
-  /// Of the loop.
+  /// Returns how many micro-batches the loop has.
   int64_t microBatchesOfLoop() const;
 
   struct Entry {
@@ -75,7 +75,7 @@ private:
   LoopOp loop;
   llvm::SmallVector<Part> all;
   llvm::SmallVector<Entry> order;
-  llvm::SmallVector<llvm::SmallVector<int64_t>> times; ///< By part.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> times; ///< Indexed by part.
   llvm::DenseMap<mlir::Operation *, int64_t> partsOfOps;
 };
 
@@ -92,7 +92,8 @@ inline int64_t offsetInFrame(int64_t offset) {
   return offset & ((int64_t(1) << kFrameShift) - 1);
 }
 
-/// Where frame `number` (from 1) of each micro-batch of the loop begins.
+/// Returns where frame `number` (from 1) of each micro-batch of the loop
+/// begins.
 llvm::ArrayRef<int64_t> frameOffsets(mlir::func::FuncOp step, int64_t number);
 int64_t countFrames(mlir::func::FuncOp step);
 

@@ -1,5 +1,5 @@
 //===- TaskRuns.h - an order of tasks in few words --------------*- C++ -*-===//
-// What a stage runs repeats: in the steady state of 1f1b a few tasks, for one
+// The tasks of a stage repeat: in the steady state of 1f1b a few tasks, for one
 // micro-batch after the other. As each task takes the micro-batches in order
 // (TaskOrder.h), the tasks alone say which micro-batch an entry is for, and the
 // artifact writes them as runs. So its size does not grow with micro-batches.
@@ -19,15 +19,15 @@ class TaskOrder;
 /// Tasks that run one after the other, all of them `times` times.
 struct TaskRun {
   int64_t times = 1;
-  llvm::SmallVector<int64_t> parts; ///< As numbered in a TaskOrder.
+  llvm::SmallVector<int64_t> parts; ///< Numbered as in a TaskOrder.
 };
 
 /// One after the other, these are the list.
 llvm::SmallVector<TaskRun> runsOf(llvm::ArrayRef<int64_t> parts);
 llvm::SmallVector<TaskRun> runsOf(const TaskOrder &order);
 
-/// Where the values of a list repeat at its end: number k is that of
-/// `first + (k - first) % values`, from `first` on.
+/// The end of a list that repeats: number k is that of `first + (k - first) %
+/// values`, from `first` on.
 struct Period {
   int64_t first = 0, values = 0;
   int64_t stored() const { return first + values; }

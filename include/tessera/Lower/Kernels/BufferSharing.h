@@ -1,5 +1,6 @@
 //===- BufferSharing.h - what a memory planner asks of a kernel -*- C++ -*-===//
-// Which results may overwrite an argument, and how a launch may be split.
+// Finds the results that may overwrite an argument, and how a launch may be
+// split.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LOWER_KERNELS_BUFFERSHARING_H
 #define TESSERA_LOWER_KERNELS_BUFFERSHARING_H
@@ -15,7 +16,7 @@ namespace tessera {
 llvm::SmallVector<std::pair<unsigned, unsigned>>
 findSharedBuffers(mlir::func::FuncOp kernel);
 
-/// How [0, count) of a kernel may be split: at multiples of `grain`, which
+/// The ways to split [0, count) of a kernel: at multiples of `grain`, which
 /// keeps cache lines and vectors whole. The results do not depend on it.
 struct LaunchShape {
   int64_t count = 0;

@@ -15,7 +15,8 @@ namespace tessera {
 using Dims = unsigned;
 enum : Dims { kNone = 0, kRow = 1, kCol = 2, kBoth = 3 };
 
-/// How [begin, end) and the vector lanes run over the iteration space.
+/// The order in which [begin, end) and the vector lanes run over the iteration
+/// space.
 enum class Traversal {
   /// Rows one by one; lanes run over the columns of a row.
   Rows,
@@ -64,11 +65,11 @@ public:
     return loops.find(op)->second;
   }
   Dims domainOf(mlir::linalg::GenericOp op) const;
-  /// What a value inside a generic's body depends on.
+  /// Returns the dimensions on which a value inside a generic's body depends.
   Dims varianceOf(mlir::Value scalar) const { return variances.lookup(scalar); }
   const Reduction *reductionOf(mlir::Value tensor) const;
   bool isReduction(mlir::linalg::GenericOp op) const;
-  /// Whether a kernel of rows reduces along columns here.
+  /// Returns whether a kernel of rows reduces along columns here.
   bool isColumnReduction(mlir::linalg::GenericOp op) const;
   /// Constants, `linalg.fill` and `tensor.empty`: the scalar that all elements
   /// have (null for `tensor.empty`).

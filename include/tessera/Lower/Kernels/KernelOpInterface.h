@@ -21,7 +21,7 @@ namespace tessera {
 using ElementBody =
     std::function<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>;
 
-/// What the body of an op can use of the kernel that it becomes part of.
+/// The part of a kernel that the body of one of its ops can use.
 class KernelScope {
 public:
   virtual ~KernelScope() = default;

@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// How an op reads an operand.
+/// An operand, and how an op reads it.
 struct KernelOperand {
   enum Access {
     /// The body gets the element at its own place.
@@ -29,13 +29,13 @@ struct KernelOperand {
   Access access = Element;
 };
 
-/// How an op fits a kernel.
+/// The iteration space of an op in a kernel.
 struct KernelSpace {
   enum Reduction { None, Rows, Columns };
-  /// How a reduction combines the values of the body.
+  /// The combination of the values of the body by a reduction.
   enum Combiner { Sum, Maximum };
 
-  std::string factors; ///< Of the iteration space, outermost first.
+  std::string factors; ///< Factors of the iteration space, outermost first.
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<KernelOperand> operands;
   std::string result;
