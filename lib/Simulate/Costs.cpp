@@ -81,7 +81,8 @@ static double secondsOfStoredScores(const Call &call, const Program &program,
     bytes = model.backwardBytes;
     if (call.scoresAgain) {
       ++making;
-      reading += cluster.software.recomputesWhole ? 1 : 0; // that of values
+      // It also reads the values.
+      reading += cluster.software.recomputesWhole ? 1 : 0;
       bytes += model.forwardBytes;
     }
   }
@@ -115,7 +116,8 @@ static int64_t sizeOfAxis(const Program &program, llvm::StringRef name) {
   return 1;
 }
 
-/// What the cluster's software moves in a kernel, of what Tessera's moves.
+/// Returns the share of the bytes of Tessera's kernel that the cluster's
+/// software moves.
 static double scaleOfKernel(const Call &call, const StageProgram &stage,
                             const Software &software) {
   if (call.isUpdate)
@@ -125,7 +127,8 @@ static double scaleOfKernel(const Call &call, const StageProgram &stage,
   return isCounted ? software.logitBytes * stage.logits / stage.lossBytes : 1;
 }
 
-/// What the cluster's software moves of a collective's or a message's tensors.
+/// Returns the bytes of a collective's or a message's tensors that the
+/// cluster's software moves.
 static double bytesMoved(const Call &call, const Program &program,
                          const Cluster &cluster) {
   std::optional<double> least;

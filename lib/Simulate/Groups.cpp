@@ -19,7 +19,7 @@ int64_t Program::ranks() const {
   return product;
 }
 
-/// How far apart ranks are whose coordinates differ by 1 on an axis.
+/// Returns how far apart ranks are whose coordinates differ by 1 on an axis.
 static int64_t strideOf(const Program &program, size_t axis) {
   int64_t stride = 1;
   for (size_t later = axis + 1; later < program.mesh.size(); ++later)
@@ -79,7 +79,7 @@ static double efficiencyOf(const Link &link, dist::Collective collective) {
   }
 }
 
-/// By the size of the whole tensor.
+/// Returns the bandwidth by the size of the whole tensor.
 static double bandwidthIn(const Link &link, dist::Collective collective,
                           double bytes) {
   double curve = link.collectives.at(bytes);
@@ -101,7 +101,8 @@ double tessera::simulate::secondsOfCollective(dist::Collective collective,
     double across = static_cast<double>(place.leastOfNode) *
                     bandwidthIn(cluster.network, collective, bytes);
     bandwidth = bandwidth > 0 ? std::min(bandwidth, across) : across;
-    // As a tree over the nodes, there and back; a shift is a message.
+    // A collective runs as a tree over the nodes, there and back; a shift is a
+    // message.
     double nodes = static_cast<double>(place.nodes);
     seconds += cluster.network.latency *
                (isShift ? 1 : 2 * std::ceil(std::log2(nodes)));

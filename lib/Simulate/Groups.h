@@ -11,8 +11,8 @@ namespace tessera::simulate {
 /// Ranks are placed on nodes in their order.
 struct GroupPlace {
   int64_t ranks = 1;
-  int64_t nodes = 1;       ///< That these ranks are on.
-  int64_t leastOfNode = 1; ///< Of these ranks, on the node with fewest.
+  int64_t nodes = 1;       ///< Nodes that these ranks are on.
+  int64_t leastOfNode = 1; ///< Ranks on the node with fewest of these.
 };
 GroupPlace placeOf(const std::vector<int64_t> &group, const Cluster &cluster);
 

@@ -7,7 +7,8 @@
 
 namespace tessera::simulate {
 
-/// Of a call that computes. Infinite where nothing of its kind was measured.
+/// Returns the seconds of a call that computes. Infinite if nothing of its kind
+/// was measured.
 double secondsOfMeasured(const Call &call, const Program &program,
                          const MeasuredRates &rates);
 

@@ -65,7 +65,7 @@ public:
     return {node ? node->as_table() : nullptr, path(key), problem};
   }
 
-  /// Of at least `least`.
+  /// Reads a number of at least `least`.
   double number(const std::string &key, double otherwise, double least,
                 bool isRequired = false) {
     const toml::node *node = find(key, isRequired);
@@ -351,7 +351,7 @@ static void readCpu(TableReader &root, Cluster &cluster, Problem &problem) {
   }
   cluster.node = readLink(root, "node_link", true);
   cluster.network = readLink(root, "network", cluster.nodes > 1);
-  // What runs beside computing takes its cores.
+  // Communication beside computing takes its cores.
   cluster.software.hidden = 0;
 }
 

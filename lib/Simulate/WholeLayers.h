@@ -18,13 +18,14 @@ public:
   /// messages between stages.
   explicit WholeLayers(const StageProgram &stage);
 
-  /// What runs in place of some calls: the forward of a layer instead of the
-  /// first call that recomputes it, and nothing instead of the others.
+  /// Returns the calls that run in place of some calls: the forward of a layer
+  /// instead of the first call that recomputes it, and nothing instead of the
+  /// others.
   std::vector<CallRange> inPlaceOf(CallRange calls) const;
 
 private:
   const StageProgram &stage;
-  std::map<int64_t, CallRange> forward; ///< By layer.
+  std::map<int64_t, CallRange> forward; ///< Keyed by layer.
 };
 
 } // namespace tessera::simulate

@@ -1,5 +1,5 @@
 //===- WriteCluster.cpp - a measured machine as a file of TOML ------------===//
-// What tessera calibrate writes; ReadCluster.cpp reads the same keys.
+// Writes the file of tessera calibrate; ReadCluster.cpp reads the same keys.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Simulate/Cluster.h"
@@ -9,7 +9,8 @@
 using namespace tessera;
 using namespace tessera::simulate;
 
-/// Of at least four digits, and as many as it takes to read the same number.
+/// Writes at least four digits, and as many as it takes to read the same
+/// number.
 static std::string exact(double value) {
   std::string text;
   for (int digits = 4; digits <= 17; ++digits) {
