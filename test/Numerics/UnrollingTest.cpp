@@ -8,9 +8,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Inference/Passes.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Inference/Correspondence.h"
+#include "tessera/Inference/Passes.h"
 #include "tessera/Pipelines/Compile.h"
 #include "test/Numerics/Model.h"
 #include <gtest/gtest.h>
