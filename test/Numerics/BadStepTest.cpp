@@ -13,7 +13,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// How a program is compiled; the name is the test's.
+/// A way to compile a program; the name is the test's.
 struct Case {
   const char *name;
   Strategy strategy;

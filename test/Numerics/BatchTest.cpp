@@ -1,6 +1,6 @@
 //===- BatchTest.cpp - inputs and labels of one's own ---------------------===//
-// What tsr_session_step_batch refuses, and that it is tsr_session_step where
-// both say the same.
+// tsr_session_step_batch refuses what it should, and it is tsr_session_step
+// where both say the same.
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"

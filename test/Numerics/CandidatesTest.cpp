@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kLength = 16, kVocabulary = 61;
 
-/// Of a vocabulary that no axis divides. With 0 candidates, all logits.
+/// Compiles a vocabulary that no axis divides. With 0 candidates, all logits
+/// are returned.
 std::string artifactOf(const char *mesh, int64_t candidates,
                        const char *precision = "f64") {
   Build build{Strategy{mesh}};
@@ -57,7 +58,7 @@ TEST(CandidatesTest, ChooseAsAllLogitsDo) {
   }
 }
 
-/// As many as there are tokens: more than any rank has of them.
+/// There are as many candidates as tokens: more than any rank has of them.
 TEST(CandidatesTest, AreInSinglePrecisionToo) {
   TestGenerator whole(artifactOf("", 0, "f32"));
   const std::vector<Continued> wanted = continueInAllWays(whole);

@@ -19,7 +19,8 @@ using namespace tessera;
 
 namespace {
 
-/// Of two layers each; T5's second decoder layer makes its stack another one.
+/// Models of two layers each; T5's second decoder layer makes its stack another
+/// one.
 constexpr const char *kBert =
     R"({"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8,
         "intermediate_size": 8, "num_attention_heads": 2,

@@ -20,7 +20,7 @@ using namespace tessera::test;
 namespace {
 
 constexpr int64_t kSequence = 8, kPredictions = 3;
-/// Of the sequences in T5's references.
+/// Length of the sequences in T5's references.
 constexpr int64_t kSource = 10;
 
 bool isT5(const std::string &family) { return family.rfind("t5", 0) == 0; }
@@ -58,7 +58,7 @@ tessera::Encoder encoderOf(const std::string &artifact,
   return tessera::Encoder(tessera::Artifact(artifact), weights, settings());
 }
 
-/// Of sequence `number` without its padding.
+/// Returns sequence `number` without its padding.
 tessera::EncoderText textOf(const Reference &reference, int64_t number,
                             int64_t length = kSequence) {
   tessera::EncoderText text;
@@ -213,7 +213,7 @@ TEST(EncodingPrecisionTest, Int8IsNear) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is refused
+// Refusals
 //===----------------------------------------------------------------------===//
 
 void expectRefused(const std::function<void()> &call, tsr_status status,

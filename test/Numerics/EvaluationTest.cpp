@@ -70,7 +70,7 @@ std::string nameOf(const ::testing::TestParamInfo<int> &info) {
   return kNames[info.param];
 }
 
-/// Of a trained model: the initial one predicts hardly anything.
+/// Evaluates a trained model: the initial one predicts hardly anything.
 tsr_evaluation evaluateTrained(const std::string &artifact) {
   Trainer trainer(artifact);
   trainer.setSchedule(3e-3, 3e-3, 100);

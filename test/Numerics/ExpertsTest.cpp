@@ -81,11 +81,11 @@ void expectNear(const Trained &found, const Trained &wanted) {
 struct Case {
   const char *mesh;
   int64_t perToken;
-  bool alike; ///< Of 4 experts the last get no token.
+  bool alike; ///< The last of 4 experts get no token.
   int64_t batch = 8, sequence = 8, microBatches = 1;
   const char *recompute = "none";
   bool sequenceParallel = false;
-  const char *buffer = "0"; ///< Of experts, in even shares.
+  const char *buffer = "0"; ///< Room of experts, in even shares.
   bool messages = false;
 };
 

@@ -45,7 +45,7 @@ const Adapted kGPT2 = {"", "lora-gpt2",
               kT5 = {"t5", "lora-t5", "r=2,alpha=4,targets=q,v,wo"},
               kBert = {"bert", "lora-bert", "r=2,alpha=2,targets=all-linear"};
 
-/// What is computed, in which precision and how it is split.
+/// A model with adapters, its precision and the way it is split.
 struct LoraCase {
   Adapted model;
   Strategy strategy;
@@ -101,8 +101,8 @@ void LoraTest::compareStep(Trainer &trainer, size_t step) {
   }
 }
 
-/// As peft: the losses, the norms, the gradients (which show in the moments)
-/// and the parameters; nothing but adapters changes.
+/// Compares with peft: the losses, the norms, the gradients (which show in the
+/// moments) and the parameters; nothing but adapters changes.
 TEST_P(LoraTest, TwoSteps) {
   const LoraCase &c = GetParam();
   std::string model = kReference + "/" + c.model.model;
@@ -171,7 +171,8 @@ TEST(Lora, BfloatRoundsFrozenMatricesOnce) {
               allowed);
 }
 
-/// What a run saves another one, on another mesh, goes on with to the bit.
+/// A checkpoint of one run is continued by another one, on another mesh, to the
+/// bit.
 TEST(Lora, CheckpointsResumeToTheBit) {
   Reference reference = readReference(kReference + "/lora-gpt2");
   Build build = buildOf({kGPT2, {"dp=2,tp=2"}}, reference);
@@ -283,7 +284,7 @@ std::string adapterWith(const std::string &adapter, const std::string &key,
   return directory;
 }
 
-/// What adds more than B A, or scales it in another way.
+/// Refuses adapters that add more than B A, or scale it in another way.
 TEST(Lora, OtherKindsAreRefused) {
   std::string adapter = kReference + "/lora-gpt2";
   std::string model = kReference + "/weights.safetensors";
@@ -331,7 +332,7 @@ TEST(Lora, StartsAsTheModel) {
     if (tensor.name.find("c_attn.lora_A") == std::string::npos)
       continue;
     for (double x : values) {
-      squares += 32 * x * x; // of 32 inputs
+      squares += 32 * x * x; // for each of 32 inputs
       largest = std::max(largest, std::sqrt(32) * std::fabs(x));
       ++count;
     }
@@ -347,7 +348,7 @@ TEST(Lora, StartsAsTheModel) {
 // Frozen parameters
 //===----------------------------------------------------------------------===//
 
-/// What is frozen, and how the work is split.
+/// Frozen parameters, and the way the work is split.
 struct FrozenCase {
   const char *patterns;
   Strategy strategy;
@@ -383,7 +384,7 @@ TEST_P(FrozenTest, OthersTrainAsWithout) {
     EXPECT_LE(relativeError(found.read(parameter), wanted.read(parameter)),
               1e-9)
         << moment.name;
-    constexpr double share = 0.1; // of a gradient in its first moment
+    constexpr double share = 0.1; // share of a gradient in its first moment
     for (double m : wanted.read(moment))
       squares += m * m / (share * share);
   }
@@ -442,7 +443,7 @@ TEST(Frozen, BackwardEndsAtTheLowestTrained) {
   };
   int64_t all = flops("", ""), layers = flops(kFirstLayers, "");
   EXPECT_LT(layers, 2 * all / 3);
-  // Of two layers one has no backward, of the head only that of its input.
+  // One of two layers has no backward, and the head only that of its input.
   int64_t head = flops("*.wte.*,*.wpe.*,*.h.*", "");
   EXPECT_LT(head, all / 4);
   // Half of backward are gradients of matrices.

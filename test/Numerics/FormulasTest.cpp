@@ -70,7 +70,7 @@ TEST(Formulas, SeeWhatIsWrong) {
         Change{"rope_theta", "10100.0"}}) {
     std::string wrong =
         compileModel(mistralWith(change), buildWith(/*formulas=*/true));
-    constexpr double allowed = 1e-9; // By verify, in f64.
+    constexpr double allowed = 1e-9; // Allowed by verify, in f64.
     EXPECT_GT(differenceOf(wrong, kernels), allowed) << change.first;
   }
 }

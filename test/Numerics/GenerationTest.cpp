@@ -1,5 +1,5 @@
 //===- GenerationTest.cpp - prefill and decode are the model --------------===//
-// What requests become is what the training step's forward makes of the same
+// Generated tokens are those that the training step's forward makes of the same
 // tokens: in any chunking, batch and order of arrival, on every mesh, with NaN
 // where nothing was appended.
 //===----------------------------------------------------------------------===//
@@ -185,7 +185,7 @@ TEST_P(GenerationTest, DoesNotDependOnTheSchedule) {
 
 TEST_P(GenerationTest, IsTheSameOnEveryMesh) {
   std::vector<const char *> meshes = {"pp=2,tp=2", "dp=2", "cp=2,tp=2"};
-  if (GetParam() == 0) // of 24 places
+  if (GetParam() == 0) // its slots have 24 places
     meshes = {"dp=2,tp=2", "tp=4", "pp=2,dp=2", "cp=5", "dp=2,cp=2"};
   if (llvm::StringRef(family().name) == "qwen2")
     meshes = {"tp=4", "dp=2,tp=2", "tp=2,cp=2"}; // above its one key head
@@ -227,8 +227,8 @@ TEST(SinglePrecisionTest, IsTheForwardProgram) {
   expectModel(results, forward.logits(sequences), 1e-4, "f32");
 }
 
-/// Of the forward program's logits in the same types. The two round in other
-/// places: greedy requests may choose among logits that are that near.
+/// Compares with the forward program's logits in the same types. The two round
+/// in other places: greedy requests may choose among logits that are that near.
 void expectNear(const std::vector<Continued> &results, const Values &logits,
                 const std::string &where) {
   // Rounding to bf16 changes a value by at most 2^-8 of it, and most values by
@@ -302,7 +302,7 @@ TEST(QuantizedTest, ExpertsAreTheForwardProgramOfWhatIsStored) {
 }
 
 //===----------------------------------------------------------------------===//
-// What transformers generates
+// Texts that transformers generates
 //===----------------------------------------------------------------------===//
 
 namespace json = llvm::json;
@@ -497,7 +497,8 @@ TEST(RequestTest, RestrictedDrawsKeepTheMostProbable) {
 // Rows that the caller places
 //===----------------------------------------------------------------------===//
 
-/// Of 4 slots, 24 places and chunks of 7: "" or why the rows do not run.
+/// Runs rows on 4 slots, 24 places and chunks of 7. Returns "" or why they do
+/// not run.
 std::string whyRefused(TestGenerator &generator,
                        const std::vector<tsr_row> &rows) {
   Values logits(4 * kVocabulary);

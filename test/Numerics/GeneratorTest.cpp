@@ -56,7 +56,7 @@ tsr_request_options drawing(int64_t seed) {
 
 Tokens promptOf(int64_t k) { return Tokens(1 + k % 7, int32_t(k % 61)); }
 
-/// What requests become that run one after the other.
+/// Returns the tokens of requests that run one after the other.
 std::vector<Tokens> oneByOne(int64_t requests) {
   tessera::Generator generator(tessera::Artifact(generatorFile()), "",
                                settings());
@@ -160,7 +160,7 @@ TEST(GeneratorTest, AThreadStepsForTheOthers) {
   EXPECT_EQ(token.made.ended, TSR_ENDED_CANCELLED);
 }
 
-/// What a stopped thread runs ends as cancelled, and it takes nothing more.
+/// Requests of a stopped thread end as cancelled, and it takes nothing more.
 TEST(GeneratorTest, AThreadThatIsStoppedTakesNothing) {
   tessera::GeneratorThread generator(tessera::Artifact(generatorFile()), "",
                                      settings());

@@ -20,7 +20,7 @@ struct Case {
   /// divides small gradients by their own size. 0: bf16, see
   /// expectSameRounding.
   double tolerance;
-  /// Of test/Numerics/reference; empty: a small GPT-2 with dropout.
+  /// A config of test/Numerics/reference; empty: a small GPT-2 with dropout.
   std::string family = "";
   const char *dpSync = "all-reduce";
   int64_t vocabulary = 61;

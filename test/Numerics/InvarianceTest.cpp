@@ -140,7 +140,7 @@ TEST(BitsTest, ThreadsDoNotChangeABit) {
   expectSameBits(train(artifact, 2), train(artifact, 7));
 }
 
-/// What the tests above would see if sums had no order.
+/// The tests above would see different bits if sums had no order.
 TEST(BitsTest, WithoutItBitsDiffer) {
   std::string config = gpt2();
   Outcome serial = train(compileFor(config, {""}, 0));

@@ -13,7 +13,7 @@
 
 namespace tessera::test {
 
-/// How the work is split.
+/// A way to split the work.
 struct Strategy {
   const char *mesh = ""; ///< Empty: serial.
   bool sequenceParallel = false;
@@ -22,7 +22,7 @@ struct Strategy {
   const char *dpSync = "all-reduce";
 };
 
-/// How to compile a config.
+/// A way to compile a config.
 struct Build {
   Build() = default;
   explicit Build(const Strategy &strategy)
@@ -35,13 +35,14 @@ struct Build {
   int64_t zero = 0;
   std::string contextParallel = "all-gather";
   std::string dpSync = "all-reduce";
-  std::string schedule = "1f1b"; ///< Of pp.
+  std::string schedule = "1f1b"; ///< The schedule of pp.
   int64_t virtualStages = 1;
   std::string precision = "f64"; ///< "f64", "f32" or "bf16".
   int64_t batch = 8;
   int64_t microBatches = 1;
   int64_t sequence = 0; ///< 0: n_positions.
-  int64_t target = 0;   ///< Of an encoder-decoder model; 0: sequence.
+  /// Target tokens of an encoder-decoder model; 0: sequence.
+  int64_t target = 0;
   bool ignoresLabels = false, documentMask = false, paddingMask = false;
   double clip = 1.0; ///< 0: no clipping.
   bool keepValues = false;
@@ -49,7 +50,7 @@ struct Build {
   bool evaluation = false;
   int64_t bucketBytes = int64_t(25) << 20;
   bool overlap = true;
-  std::string recompute = "none"; ///< As the flag has it.
+  std::string recompute = "none"; ///< The flag's value.
   int64_t recomputeLayers = -1;
   int64_t layoutInvariant = 0; ///< Chunks of sums of a fixed order.
   bool emulateGrid = false;    ///< CUDA kernels, run by
@@ -58,7 +59,7 @@ struct Build {
   bool generates = false;   ///< Instead of training; `sequence` is the length.
   int64_t maxBatch = 4;     ///< Requests, over all ranks.
   int64_t prefillChunk = 8; ///< Tokens of prompts in a step of a lane.
-  std::string lora, freeze; ///< As the flags have them.
+  std::string lora, freeze; ///< The flags' values.
   /// Flags of the plan and what they are given: "optimizer", "muon".
   std::vector<std::pair<std::string, std::string>> flags;
 };

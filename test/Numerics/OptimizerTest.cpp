@@ -16,7 +16,7 @@ namespace json = llvm::json;
 
 namespace {
 
-/// What the reference was trained with, and the strategy here.
+/// An optimizer of the reference, and the strategy here.
 struct Case {
   const char *way;
   const char *name;

@@ -1,7 +1,7 @@
 //===- PairGenerationTest.cpp - texts of an encoder-decoder model ---------===//
-// What requests of a T5 become is what the training step's forward makes of
-// their sources and texts: sources of any length, in any slot and order of
-// arrival, on every mesh, with NaN where nothing was appended.
+// Texts of a T5 are those that the training step's forward makes of their
+// sources: sources of any length, in any slot and order of arrival, on every
+// mesh, with NaN where nothing was appended.
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
@@ -144,7 +144,7 @@ TEST(PairGenerationTest, IsTheSameOnEveryMeshAndSchedule) {
     expectSame(generate(generatorOf(mesh), 3), mesh);
 }
 
-/// What a text is made of is its source, whatever was in its slot.
+/// The source of a text decides its tokens, whatever was in its slot.
 TEST(PairGenerationTest, TextsThatBeginAlikeAreOfTheirSources) {
   TestGenerator generator(generatorOf(""));
   std::vector<int64_t> ids;

@@ -48,7 +48,7 @@ Build buildOf(const Case &c) {
   return build;
 }
 
-/// What a run leaves.
+/// The results of a run.
 struct Result {
   std::vector<double> losses, norms;
   std::vector<std::pair<TensorName, Values>> state;

@@ -1,7 +1,7 @@
 //===- QuantizedWeightsTest.cpp - weights in int8 -------------------------===//
-// What a generator holds with --weights int8 is near the weights as the bound
-// says, and the same on every mesh; what it generates is what the forward
-// program makes of the weights that it holds (GenerationTest.cpp).
+// The weights of a generator with --weights int8 are as near as the bound says,
+// and the same on every mesh; its texts are those that the forward program
+// makes of the weights that it holds (GenerationTest.cpp).
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
@@ -44,7 +44,8 @@ struct Channels {
   int64_t count, terms, step, termStep;
 };
 
-/// Of [in, out] matrices, as GPT-2 stores them, and of others and of tables.
+/// Returns the channels of [in, out] matrices, as GPT-2 stores them, and of
+/// others and of tables.
 Channels channelsOf(const std::string &name, int64_t elements, int64_t count) {
   const int64_t terms = elements / count;
   const bool isConv1D = name.find("attn.c_") != std::string::npos ||
@@ -167,7 +168,7 @@ TEST(QuantizedWeightsTest, AreStoredOnce) {
   EXPECT_EQ(Values(stored.begin(), stored.begin() + terms), Values(terms, 0));
 }
 
-/// What keeps all bits of parameters has none to keep.
+/// A checkpoint keeps all bits of parameters, and integers have not all of them.
 TEST(QuantizedWeightsTest, AreNotSaved) {
   Trainer session(compiled(kUntied, "", "int8"));
   EXPECT_EQ(tsr_session_save(session.get(), scratchPath("run").c_str()),

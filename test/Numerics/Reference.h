@@ -18,14 +18,15 @@ struct Reference {
   double lr, minLr, beta1, beta2, clip;
   int64_t totalSteps;
   std::vector<Step> steps;
-  Tokens tokens; ///< Of a causal model.
-  /// Of a masked one; without types of an encoder-decoder model, `target`
-  /// labels a sequence.
+  Tokens tokens; ///< The tokens of a causal model.
+  /// The inputs of a masked one; without types those of an encoder-decoder
+  /// model, with `target` labels a sequence.
   Tokens ids, labels, tokenTypes, segments;
   int64_t target = 0;
   bool ignoresLabels = false; ///< A causal one, of which labels are ignored.
   bool documentMask = false, paddingMask = false;
-  std::map<std::string, Values> tensors; ///< Of expected.safetensors.
+  /// The tensors of expected.safetensors.
+  std::map<std::string, Values> tensors;
 
   double clipFactor(size_t step) const;
   const Values &gradient(size_t step, const std::string &name) const;

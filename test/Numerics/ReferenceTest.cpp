@@ -19,7 +19,7 @@ namespace {
 /// Directory below REFERENCE_DIRECTORY, precision, mesh, micro-batches.
 using Case = std::tuple<const char *, const char *, const char *, int>;
 
-/// What a test may be called.
+/// Makes a name that a test may have.
 std::string lettersOf(const std::string &text) {
   std::string letters;
   for (char c : text)
@@ -57,7 +57,8 @@ protected:
   /// second step also sees the parameters that the first left (below).
   double tolerance() const { return isDouble() ? 1e-9 : 1e-4; }
 
-  /// Of the loss and the gradient's norm, where rounding errors average out.
+  /// Tolerance for the loss and the gradient's norm, where rounding errors
+  /// average out.
   double scalarTolerance() const { return isDouble() ? 1e-12 : 1e-5; }
 
   /// AdamW divides a gradient by its own size, so that in f32 an element whose
@@ -69,8 +70,8 @@ protected:
   Reference reference = readReference(directory);
 };
 
-/// Where the gradient is 0 in exact arithmetic: a bias of the keys shifts all
-/// scores of a query alike (not where rotations turn it).
+/// Returns the part of a gradient that is 0 in exact arithmetic: a bias of the
+/// keys shifts all scores of a query alike (not where rotations turn it).
 std::optional<Part> zeroGradientPart(const std::string &name, size_t elements) {
   if (name.find("c_attn.bias") != std::string::npos)
     return Part{elements / 3, 2 * elements / 3};
@@ -168,7 +169,8 @@ TEST_P(ReferenceTest, TwoSteps) { run(false); }
 using KeptGradientsTest = ReferenceTest;
 TEST_P(KeptGradientsTest, TwoSteps) { run(true); }
 
-/// What transformers wrote is what comes out: names, shapes, every bit.
+/// Weights that transformers wrote come out unchanged: names, shapes, every
+/// bit.
 class WeightsTest : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(WeightsTest, RoundTrip) {
@@ -218,7 +220,8 @@ INSTANTIATE_TEST_SUITE_P(Bert, KeptGradientsTest,
                                             kParts),
                          caseName);
 
-/// Of 2 key heads with 4 query heads each: tp=4 splits the query heads.
+/// The model has 2 key heads with 4 query heads each: tp=4 splits the query
+/// heads.
 INSTANTIATE_TEST_SUITE_P(
     Llama, ReferenceTest,
     ::testing::Combine(::testing::Values("llama"),
@@ -341,7 +344,7 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(1)),
     caseName);
 
-/// Of one micro-batch: several have another load-balance loss each.
+/// There is one micro-batch: several would have another load-balance loss each.
 INSTANTIATE_TEST_SUITE_P(
     Mixtral, ReferenceTest,
     ::testing::Combine(::testing::Values("mixtral"),

@@ -155,8 +155,8 @@ INSTANTIATE_TEST_SUITE_P(Meshes, ScoresTest, testing::ValuesIn(kCases),
                            return info.param.name;
                          });
 
-/// What continuations share runs once: the prompt but for its last token, after
-/// which each continuation begins.
+/// The part that continuations share runs once: the prompt but for its last
+/// token, after which each continuation begins.
 TEST(ScoringTest, ContinuationsShareTheirPrompt) {
   TestGenerator generator(generatorOf(kCases[0]));
   std::vector<Text> texts;

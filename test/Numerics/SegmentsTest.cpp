@@ -1,5 +1,5 @@
 //===- SegmentsTest.cpp - attention within documents, without padding -----===//
-// What a session makes of separators, padding and segments of one's own: the
+// Sessions find segments by separators and padding, or are given them: the
 // losses of transformers are ReferenceTest's.
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +104,7 @@ TEST(Segments, OnesOwnAreThoseOfSeparators) {
   EXPECT_NE(other, lossOf(path, batchOf(ids, labels)));
 }
 
-/// What stands in padding changes no bit of the loss.
+/// Tokens in padding change no bit of the loss.
 TEST(Segments, NothingReadsPadding) {
   for (const char *mesh : {"dp=2", "cp=2"}) {
     Tokens ids = anyTokens(kTokens), labels = ids, segments(kTokens, 0);

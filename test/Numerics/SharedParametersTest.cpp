@@ -1,6 +1,6 @@
 //===- SharedParametersTest.cpp - training and generation, one artifact ---===//
-// What a session generates is what its exported weights generate, to the bit,
-// and neither program changes what the other one computes.
+// A session generates what its exported weights generate, to the bit, and
+// neither program changes what the other one computes.
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
@@ -24,7 +24,7 @@ struct Case {
   bool sequenceParallel = false;
   int64_t zero = 0;
 
-  /// Of any length, so that padding is hidden.
+  /// Sources have any length, so that padding is hidden.
   bool hasSources() const { return config == kPair; }
 };
 const Case kCases[] = {
@@ -152,7 +152,7 @@ TEST(SharedParametersTest, ParametersStayWhileRequestsRun) {
     EXPECT_EQ(tsr_generator_cancel(generator.get(), id), TSR_OK);
     generator.step();
     trainer.step(tokens);
-    // What slots hold is of other parameters.
+    // The slots were filled with other parameters.
     id = generator.add({1, 2, 3}, requestOf(4));
     generator.run();
     EXPECT_EQ(tsr_generator_reused(generator.get()), 0);

@@ -10,13 +10,14 @@
 
 namespace tessera::test {
 
-/// What a request became: its tokens with those of the prompt, and of the new
-/// ones what the sampler said of them.
+/// The result of a request: its tokens with those of the prompt, and what the
+/// sampler said of the new ones.
 struct Continued {
   Tokens tokens;
   size_t prompt = 0;
   Values logProbabilities;
-  std::vector<tsr_alternative> alternatives; ///< Of all new tokens in turn.
+  /// Those of all new tokens in turn.
+  std::vector<tsr_alternative> alternatives;
   int32_t ended = TSR_GOES_ON;
 };
 

@@ -61,7 +61,8 @@ def expected(family, weights, asked):
 
 
 def tokens_of(tokenizer, question):
-    """As lm_eval's _encode_pair: white space that ends the prompt begins the choice; no prompt is the end of another text."""
+    """Encodes a pair as lm_eval's _encode_pair does: white space that ends the prompt begins the choice; no prompt is
+    the end of another text."""
     encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]
     prompt = question["prompt"].rstrip()
     given = encode(prompt) or [tokenizer.eos_token_id]

@@ -31,12 +31,12 @@ MASK, TEXTS = 36, ([5, 36, 7, 2], [36, 1, 36], [3, 1, 4, 1, 5, 9, 36, 6])
 
 
 def class_of(folder):
-    """Of T5 the encoder alone, which leaves out the rest of a file."""
+    """Returns the class of the encoder; T5's leaves out the rest of a file."""
     return transformers.T5EncoderModel if folder.name.startswith("t5") else transformers.BertForMaskedLM
 
 
 def weights_of(folder):
-    """As transformers reads its own files."""
+    """Loads a model as transformers reads its own files."""
     with tempfile.TemporaryDirectory() as copy:
         shutil.copy(folder / "config.json", copy)
         shutil.copy(folder / "weights.safetensors", pathlib.Path(copy) / "model.safetensors")

@@ -40,7 +40,7 @@ def class_of(family):
 
 
 def weights_of(family):
-    """As transformers reads its own files."""
+    """Loads a model as transformers reads its own files."""
     config, folder = config_of(family)
     with tempfile.TemporaryDirectory() as copy:
         config.save_pretrained(copy)

@@ -89,7 +89,7 @@ FAMILIES = {
         **COMMON, "num_hidden_layers": 2, "tie_word_embeddings": True, "pad_token_id": 20,
         "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
 }
-# Of T5: an eighth of the labels is ignored.
+# Target tokens of T5, of whose labels an eighth is ignored.
 TARGET = 8
 
 
@@ -244,7 +244,7 @@ def make(family):
     with tempfile.TemporaryDirectory() as scratch:
         model.save_pretrained(scratch)
         text = (pathlib.Path(scratch) / "config.json").read_text()
-        if family == "t5-v1.1":  # as published: transformers 5 writes true, and keeps the rest of it in a key of its own
+        if family == "t5-v1.1":  # published files say false: transformers 5 writes true, and keeps the rest of it in a key of its own
             text = text.replace('"tie_word_embeddings": true', '"tie_word_embeddings": false')
             text = text.replace('  "scale_decoder_outputs": false,\n', "")
         if "bert" in family:  # transformers leaves this to the tokenizer
