@@ -1,5 +1,6 @@
 //===- CollectiveMutants.cpp - changes of what ranks do together ----------===//
-// Where types are gone. Messages of stages are in MessageMutants.cpp.
+// Mutants of collectives, where types are gone. Messages of stages are in
+// MessageMutants.cpp.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/Dist/Dist.h"
@@ -57,8 +58,8 @@ int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// What a rank has without the others: its own elements, the first of them
-/// where fewer are wanted, zeros where more are.
+/// Returns what a rank has without the others: its own elements, the first of
+/// them if fewer are wanted, zeros if more are.
 Value withoutOthers(Operation *op) {
   OpBuilder b(op);
   Value result = op->getResult(0);
@@ -79,7 +80,7 @@ void CollectiveEnumeration::deleted(Operation *op, unsigned number) {
   }).mayBeRight = mayBeKeyBias(op) ? kKeyBias : "";
 }
 
-/// Of the nearest earlier value of its type.
+/// Reads the nearest earlier value of its type instead.
 void CollectiveEnumeration::otherValue(Operation *op, unsigned number) {
   if (op->getNumOperands() == 0)
     return;

@@ -1,6 +1,6 @@
 //===- GenerationMutants.cpp - changes of programs for generation ---------===//
-// What is appended and read at another slot, place or position, of other heads
-// or another layer, and which rows are taken.
+// Mutants append and read at another slot, place or position, of other heads or
+// another layer, and take other rows.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
@@ -16,7 +16,7 @@ namespace {
 
 /// A value by where it is defined, for copies of a module.
 struct ValuePlace {
-  std::string program; ///< Of an argument, else "".
+  std::string program; ///< The program of an argument, else "".
   unsigned op = 0, index = 0;
 
   Value in(ModuleOp module) const {
@@ -51,7 +51,8 @@ private:
   Mutants mutants;
 };
 
-/// What a changed operand changes; "": it is no matter of caches or rows.
+/// Describes what a changed operand changes; "": it is no matter of caches or
+/// rows.
 std::string changeOf(OpOperand &operand) {
   Operation *op = operand.getOwner();
   int64_t rank = cast<RankedTensorType>(operand.get().getType()).getRank();
@@ -121,7 +122,8 @@ void GenerationEnumeration::operands(Operation *op, unsigned number) {
   }
 }
 
-/// Of attention without a window one that all texts are longer than.
+/// Changes the window; attention without one gets one that all texts are longer
+/// than.
 void GenerationEnumeration::window(Operation *op, unsigned number) {
   auto own = op->getAttrOfType<IntegerAttr>("window");
   int64_t window = own ? own.getInt() : 0;
@@ -140,7 +142,8 @@ void GenerationEnumeration::window(Operation *op, unsigned number) {
   });
 }
 
-/// Of biases by distance: all that are not exact are the farthest.
+/// Changes the farthest distance of biases: all that are not exact are the
+/// farthest.
 void GenerationEnumeration::distance(Operation *op, unsigned number) {
   auto own = op->getAttrOfType<IntegerAttr>("max_distance");
   if (!own || own.getInt() == 0)

@@ -65,7 +65,7 @@ Verdict Judge::run(ModuleOp module, Stage stage) {
   return verdict;
 }
 
-/// As `tessera verify` does it, up to the first position that differs.
+/// Measures as `tessera verify` does, up to the first position that differs.
 Verdict Judge::measureGeneration(const std::string &path) const {
   NumericCheck check;
   if (!compareGeneration(path, forward, {Precision::F64, kTimeoutMs}, check) ||

@@ -6,7 +6,7 @@
 
 using namespace tessera::test;
 
-/// By Fate. A survivor is counted as unclear.
+/// The columns in the order of Fate. A survivor is counted as unclear.
 static constexpr const char *kColumns[] = {
     "types",   "erasure",       "messages",  "a pass",
     "numbers", "other correct", "no change", "survived"};

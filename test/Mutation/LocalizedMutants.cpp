@@ -38,7 +38,8 @@ void changeSpans(Operation *op, unsigned number, Mutants &mutants) {
     changeSpan(
         op, number, letter, "local size for a global one",
         [](FactorSpan &span) { span.total = span.chunk(); }, mutants);
-    // Of an unrolled loop, op by op; in a loop it matters for the others.
+    // An unrolled loop is changed op by op; in a loop the change matters for
+    // the others.
     auto part = op->getAttrOfType<IntegerAttr>(rt::RTDialect::kMicroBatchAttr);
     if (part && part.getInt() == 0)
       mutants.back().mayBeRight = kFirstMicroBatch;

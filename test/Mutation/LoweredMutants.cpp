@@ -35,7 +35,7 @@ struct ScalarChange {
   std::string axis, other;
 
   std::string row() const;
-  /// What stands for `leaf`; null if it stays.
+  /// Returns the value that replaces `leaf`; null if it stays.
   Value replace(OpBuilder &builder, Value leaf) const;
 };
 

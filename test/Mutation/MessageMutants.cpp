@@ -53,7 +53,7 @@ void MessageEnumeration::leftOut(Operation *op, unsigned number) {
       [=](ModuleOp module) { leaveOut(opsOf(module)[number]); });
 }
 
-/// By its name, the message that a send and a receive have in common.
+/// Leaves out the send and the receive of the message with this name.
 void MessageEnumeration::leftOutAtBothEnds(Operation *op, unsigned number) {
   if (!isa<rt::SendOp>(op))
     return;

@@ -14,7 +14,7 @@
 
 namespace tessera::test {
 
-/// What the compiler has made of the program when it is changed.
+/// The form of the program when it is changed.
 enum class Stage { Typed, Localized, Lowered, Planned };
 constexpr int kStages = 4;
 
@@ -101,7 +101,7 @@ Mutants collectiveMutants(mlir::ModuleOp lowered);
 Mutants messageMutants(mlir::ModuleOp lowered);
 /// Tasks of stages in another order, or for another micro-batch.
 Mutants orderMutants(mlir::ModuleOp lowered);
-/// What crosses tasks in another place.
+/// Mutants that put a value which crosses tasks in another place.
 Mutants frameMutants(mlir::ModuleOp planned);
 /// Calls that prepare a buffer skipped, collectives not waited for.
 Mutants plannedMutants(mlir::ModuleOp planned);

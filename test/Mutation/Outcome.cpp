@@ -140,7 +140,7 @@ bool readState(tsr_session *session, const json::Object &tensor,
                            values.size());
 }
 
-/// What all ranks say of it; infinity where they do not agree.
+/// Returns the value on which all ranks agree; infinity if they do not.
 std::optional<double> agreed(tsr_session *session, const tsr_artifact *artifact,
                              const char *output, double ofRank0) {
   for (int64_t rank = 0; rank < tsr_artifact_ranks(artifact); ++rank) {
@@ -196,9 +196,10 @@ static std::vector<double> equalLogits(llvm::StringRef name, size_t elements,
   return values;
 }
 
-/// Of equal logits the first is the prediction. In the second half that is at
-/// the border of slices, where a rank counts from decides; in the first half it
-/// is token 0, unless a rank counts too few before a label.
+/// Evaluates equal logits, of which the first is the prediction. In the second
+/// half that is at the border of slices, where the begin of a rank's count
+/// decides; in the first half it is token 0, unless a rank counts too few
+/// before a label.
 static bool evaluateEqual(tsr_session *session, const tsr_artifact *artifact,
                           const Data &data, bool inSecondHalf,
                           Outcome &outcome) {

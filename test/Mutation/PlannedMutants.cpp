@@ -20,7 +20,7 @@ static void skip(Operation *op) {
   op->erase();
 }
 
-/// What the collective writes is read at once.
+/// Makes readers read at once what the collective writes.
 static void forgetWait(Operation *op) {
   op->replaceAllUsesWith(cast<rt::WaitOp>(op).getPending());
   op->erase();

@@ -24,7 +24,7 @@ using namespace tessera::test;
 
 // Two sequences or more per rank and micro-batch.
 static constexpr int64_t kBatch = 8;
-// Of programs for generation, to compare with.
+// Sequences of programs for generation, to compare with.
 static constexpr int64_t kSequences = 2;
 
 std::shared_ptr<const ObjectCode>

@@ -46,7 +46,7 @@ public:
   const std::string &error() const { return firstError; }
   /// The serial training step, or programs for generation, not lowered.
   mlir::ModuleOp serialStep() { return *serial; }
-  /// Of generation: what is compiled to `serialPath`.
+  /// The forward program of generation, which is compiled to `serialPath`.
   const ForwardProgram &forward() const { return whole; }
   /// Runs the passes between two stages; false where one refuses.
   bool advance(mlir::ModuleOp module, Stage from, Stage to);

@@ -81,7 +81,7 @@ private:
       bench = std::make_unique<Bench>(strategy);
     return *bench;
   }
-  static std::unique_ptr<Bench> bench; ///< Of the suite that runs.
+  static std::unique_ptr<Bench> bench; ///< the running suite's
 };
 
 std::unique_ptr<Bench> RingMutationTest::bench;
@@ -169,7 +169,7 @@ void RingMutationTest::mutateStep(OpTy op, unsigned number) {
             [](Operation *op) { cast<OpTy>(op).getEarlierMutable().clear(); });
 }
 
-/// Of the first layer: the others have the same steps.
+/// Only the first layer is changed: the others have the same steps.
 TEST_F(RingMutationTest, EveryStepIsTheRightOne) {
   for (auto [number, op] : loweredCalls()) {
     if (!StringRef(nn::partOf(op->getLoc())).starts_with("h.0."))
@@ -265,7 +265,7 @@ TEST_F(SegmentMutationTest, TypedSegmentsAreTheSerialOnes) {
       << "forward and backward of two layers, and the evaluation";
 }
 
-/// Of the first layer: the others have the same steps.
+/// Only the first layer is changed: the others have the same steps.
 TEST_F(SegmentMutationTest, EveryStepHasItsSegments) {
   for (auto [number, op] : loweredCalls()) {
     if (!StringRef(nn::partOf(op->getLoc())).starts_with("h.0."))

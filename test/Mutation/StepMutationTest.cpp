@@ -1,6 +1,6 @@
 //===- StepMutationTest.cpp - errors where a derivative jumps -------------===//
-// What verify says of a T5 with ReLU whose gradients g f'(x) differ in single
-// elements: only those whose input x rounding moved across 0 are left to f64.
+// Verifies a T5 with ReLU whose gradients g f'(x) differ in single elements:
+// only those whose input x rounding moved across 0 are left to f64.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Pass/PassManager.h"

@@ -14,7 +14,7 @@ namespace tessera::test {
 struct Strategy {
   std::string model; ///< A config.json of this folder, without ".json".
   std::string mesh;
-  /// As the driver's: "--zero 2 --sequence-parallel".
+  /// Flags of the driver: "--zero 2 --sequence-parallel".
   std::string flags;
   bool quick = false; ///< In every run of the tests, a sample of its mutants.
 

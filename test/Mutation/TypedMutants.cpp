@@ -122,8 +122,8 @@ void TypedEnumeration::rewired(dist::ConvertOp op, unsigned number) {
   }
 }
 
-/// Of masked logits from which candidates are taken: these leave padding out,
-/// and the exponentials of the others are masked, too.
+/// Returns whether candidates are taken from masked logits: these leave padding
+/// out, and the exponentials of the others are masked, too.
 static bool readsMaskedAgain(Operation *op) {
   auto program = op->getParentOfType<func::FuncOp>();
   return isa<nn::TopOp>(op) ||
