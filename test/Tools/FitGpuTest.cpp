@@ -58,8 +58,8 @@ std::vector<Call> computingCalls() {
 
 using Change = std::function<double(double)>;
 
-/// As the cluster runs them, each time changed. Between calls a device waits
-/// for a microsecond, which is a part of what a call costs.
+/// Measures calls as the cluster runs them, each time changed. Between calls a
+/// device waits for a microsecond, which is a part of what a call costs.
 MeasuredProgram measuredOn(const Cluster &cluster, Precision precision,
                            const std::vector<Call> &calls,
                            const Change &change) {

@@ -7,7 +7,8 @@ using namespace tessera;
 
 namespace {
 
-/// Of metadata whose "recompute" is `text`; nothing if that says too little.
+/// Reads the modes from metadata whose "recompute" is `text`; nothing if that
+/// says too little.
 std::optional<LayerModes> read(const std::string &text) {
   llvm::Expected<llvm::json::Value> root =
       llvm::json::parse("{\"recompute\": " + text + "}");

@@ -71,7 +71,7 @@ TEST(PlanFlags, SetsWhatIsNamed) {
   EXPECT_EQ(plan.training.lora.str(), "r=16,alpha=32,targets=q_proj,v_proj");
   EXPECT_EQ(setFlag(plan, "lora", "targets=all-linear,dropout=0.1"), "");
   EXPECT_EQ(plan.training.lora.str(),
-            "r=8,alpha=8,dropout=0.1,targets=all-linear"); // as peft
+            "r=8,alpha=8,dropout=0.1,targets=all-linear"); // peft's form
   EXPECT_EQ(setFlag(plan, "layer-recompute", "7=none,0-3=full"), "");
   EXPECT_EQ(plan.memory.layerRecompute.str(), "0-3=full,7=none");
   EXPECT_EQ(plan.memory.layerRecompute.ranges[0].last, 3);
@@ -166,10 +166,11 @@ TEST(PlanFlags, PathsAreNotPlanned) {
 
 TEST(PlanFlags, SetsWhatAPlanMaySay) {
   PlanOptions plan;
-  EXPECT_EQ(setPlannedFlag(plan, "batch", "16"), ""); // of the driver alone
+  // An option of the driver alone.
+  EXPECT_EQ(setPlannedFlag(plan, "batch", "16"), "");
   EXPECT_EQ(plan.sizes.batch, 16);
   EXPECT_EQ(setPlannedFlag(plan, "vector-bits", "256"),
-            "unknown option 'vector-bits'"); // of pipelines alone
+            "unknown option 'vector-bits'"); // an option of pipelines alone
   EXPECT_EQ(checkOfFlag("tensor-model-parallel-size"), FlagCheck::Positive);
   EXPECT_EQ(checkOfFlag("output"), std::nullopt);
 }

@@ -32,7 +32,7 @@ TEST(StepDerivative, CountsZeroItselfAsBelow) {
 
 TEST(StepDerivative, RefusesInputsOnTheSameSide) {
   StepGradient wrong = kAbove;
-  wrong.result[1] = 0; // of an input above 0, however near
+  wrong.result[1] = 0; // its input is above 0, however near
   EXPECT_FALSE(elementsAtStep(kAbove, wrong, kAllowed));
 }
 

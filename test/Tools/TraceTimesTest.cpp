@@ -43,7 +43,7 @@ TEST(TraceTimesTest, TheLastRankDoesNotWait) {
   TraceTimes times;
   ASSERT_TRUE(times.add(
       traceOf({{0, 3, 0, 50}, {0, 3, 60, 5}, {1, 3, 43, 7}, {1, 3, 50, 15}})));
-  EXPECT_DOUBLE_EQ(times.mediansOfLastRank()[3], 7e-6); // of 5 and 7
+  EXPECT_DOUBLE_EQ(times.mediansOfLastRank()[3], 7e-6); // between 5 and 7
 }
 
 /// Each of three steps has another call that takes 9 times as long. No median

@@ -1,5 +1,5 @@
-"""What the report, as JSON on the standard input, says is computed beside communication: no group of collectives and
-messages has more beside it than a rank computes, though many of a group are under way at once."""
+"""Checks the part of a report (JSON on the standard input) about computation beside communication: no group of
+collectives and messages has more beside it than a rank computes, though many of a group are under way at once."""
 import json
 import sys
 

@@ -19,7 +19,7 @@ STATUS = """new Promise(done => {
 
 
 def choose(tab, field, value):
-    """As a user who leaves the field."""
+    """Changes a field like a user who leaves it."""
     tab.value(f"""(() => {{
         const field = document.getElementById({field!r});
         field[field.type === "checkbox" ? "checked" : "value"] = {value};

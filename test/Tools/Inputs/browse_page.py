@@ -112,7 +112,7 @@ class Tab:
 
 
 def complaints(events, url):
-    """What the page said, and what it loaded."""
+    """Returns the page's messages, and the addresses that it loaded."""
     for event in events:
         parameters = event["params"]
         if event["method"] == "Runtime.exceptionThrown":
@@ -137,7 +137,7 @@ FOCUSED = """(() => { const all = [...document.querySelectorAll("*")]; return al
 
 
 def unreachable(tab):
-    """How many parts the tab key does not come to, of those that do something; roving groups count as one."""
+    """Counts the parts that do something and that the tab key does not come to; roving groups count as one."""
     expected = tab.value(REACHABLE)
     seen = set()
     for _ in range(expected + 5):
@@ -154,7 +154,7 @@ TILES = """[...document.querySelectorAll(".tensors button")].map(button => {
 
 
 def elements(text):
-    """Of "0–15 × 3 × 0–7": 16 * 8; of "none × 3": 0."""
+    """Counts the cells of a text: "0–15 × 3 × 0–7" has 16 * 8; "none × 3" has 0."""
     count = 1
     for part in text.split(" × "):
         first, _, last = part.replace(",", "").partition("–")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 WIDTH = 80
-# What parsers of command lines print of their own accord.
+# Texts that parsers of command lines print of their own accord.
 NOISE = [r"\{", r"\}", r"\w=\S*\d\b(?!.*e\.g\.)", r"Excludes:", r"\bTEXT\b", r"\bREQUIRED\b", r":\{"]
 # Examples of values belong to these.
 MAY_EQUAL = ("e.g.", "AXIS=SIZE", "Example:", "--layout-invariant=N")

@@ -1,4 +1,5 @@
-"""Whether a search chose what some layers recompute, and whether that is the least: check_layers.py FOUND WHOLE LAYERS MODE
+"""Checks that a search chose what some layers recompute, and that this is the least: check_layers.py FOUND WHOLE LAYERS
+MODE
 
 FOUND is what `tessera plan --json` printed, for a mesh and limit into which no plan fits whose layers recompute alike and
 as little as the rest of the best one; WHOLE the same for layers that all recompute as those of LAYERS, which are as

@@ -111,7 +111,7 @@ def check_timeline(stage, step):
 
 
 def steps_of(lines):
-    """What counts of a log: a step that comes again begins a run, and later ones are lost."""
+    """Returns the lines of a log that count: a step that comes again begins a run, and later ones are lost."""
     kept, runs, lost, last = [], [], 0, None
     for line in lines:
         if "loss" in line:

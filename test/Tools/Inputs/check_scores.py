@@ -1,4 +1,4 @@
-"""Whether attention takes longer in the layers that make stored scores again: check_scores.py GPT2 T5 CLUSTER
+"""Checks that attention takes longer in the layers that make stored scores again: check_scores.py GPT2 T5 CLUSTER
 
 GPT2 has two layers, T5 two in each stack.
 """

@@ -1,4 +1,4 @@
-"""Whether a simulated trace has whole calls of one rank that do not overlap, for each of so many micro-batches.
+"""Checks that a simulated trace has whole calls of one rank that do not overlap, for each of so many micro-batches.
 
 usage: check_simulated.py TRACE RANK MICRO_BATCHES"""
 import json

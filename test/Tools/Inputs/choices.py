@@ -1,4 +1,4 @@
-"""What evaluate --choices says.
+"""Checks the output of evaluate --choices.
 
 choices.py REFERENCE FAMILY FILE   it is what transformers computed
 choices.py TEXTS DIRECTORY         writes texts.jsonl and tokens.jsonl

@@ -1,4 +1,4 @@
-"""What a run logs of its evaluations, and what evaluate says of its checkpoint.
+"""Compares a run's log of its evaluations with what evaluate says of its checkpoint.
 
 evaluations.py DIRECTORY          the log and the best checkpoint agree
 evaluations.py DIRECTORY --same   the serial and the parallel evaluation are the run's last

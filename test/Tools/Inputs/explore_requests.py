@@ -105,7 +105,7 @@ def hostile(server):
                     {"Host": "127.0.0.1:80x"}, {"Origin": "http://evil.example"}, {"Origin": "null"}):
         assert server.ask("POST", compile_path, body, {**JSON, **headers})[0] == 403, headers
         assert server.ask("GET", server.root, None, headers)[0] == 403, headers
-    assert server.ask("GET", server.root, None, {"Host": "localhost:1"})[0] == 200  # of a tunnel
+    assert server.ask("GET", server.root, None, {"Host": "localhost:1"})[0] == 200  # the name behind a tunnel
     assert server.ask("POST", compile_path, body, {"Content-Type": "text/plain"})[0] == 415
     for path in ("/", "/compile", "/" + "0" * 32 + "/", server.root + "../../etc/passwd", server.root + "x", server.root[:-1]):
         assert server.ask("GET", path)[0] == 404, path

@@ -24,7 +24,7 @@ failures = []
 
 
 def check(what, text):
-    """Whether bytes that a command printed are text without commands, and no line is a file's."""
+    """Checks that bytes that a command printed are text without commands, and that no line is a file's."""
     try:
         hidden = sorted({hex(ord(c)) for c in text.decode() if ord(c) in HIDDEN})
     except UnicodeDecodeError as error:

@@ -9,7 +9,7 @@ import sys
 
 
 def expected(kind, number, lr, least, warmup, steps, decay):
-    """Of step `number`, from 1."""
+    """Returns the rate of step `number`, from 1."""
     if number <= warmup:
         return lr * number / warmup
     if kind == "constant":

@@ -1,4 +1,4 @@
-"""What ring attention sends and holds, from `tessera report --json`.
+"""Checks what ring attention sends and holds, from `tessera report --json`.
 
 usage: ring.py MODEL
 Liu et al. 2023 (arXiv 2310.01889): keys and values of a rank visit all others, in backward together with their gradients.
@@ -16,7 +16,7 @@ B, S = 4, 32
 with open(sys.argv[1]) as file:
     CONFIG = json.load(file)
 H, LAYERS, HEADS = CONFIG["n_embd"], CONFIG["n_layer"], CONFIG["n_head"]
-# Of its part of the array that is whole, the most that a rank sends.
+# The share of the whole array that a rank sends of its part, at most.
 SENT = {"shift": lambda n: 1, "zigzag": lambda n: 1 / 2 if n == 2 else 1, "all_reduce": lambda n: 2 * (n - 1) / n,
         "all_gather": lambda n: (n - 1) / n}
 
@@ -46,7 +46,7 @@ def compiled(*flags):
 activations = {1: report()["memory"]["by_kind"]["activations"]}
 for n in 2, 4:
     plan, sent = compiled("--mesh", f"cp={n}", "--context-parallel", "ring")
-    whole = B * S * H * 4  # of keys, f32; values alike
+    whole = B * S * H * 4  # bytes of keys, f32; values have as many
     pass_around = LAYERS * 2 * whole * (n - 1) // n
     expect(f"shifted forward over {n} ranks", moved(plan, "forward"), "==", pass_around)
     expect(f"shifted backward over {n} ranks", moved(plan, "backward"), "==", 2 * pass_around)

@@ -1,4 +1,4 @@
-"""Whether a plan predicts what `tessera simulate --json` does of it: same_prediction.py PLAN SIMULATED"""
+"""Checks that a plan predicts what `tessera simulate --json` does: same_prediction.py PLAN SIMULATED"""
 import json
 import sys
 

@@ -1,4 +1,4 @@
-"""What one more layer keeps and sends under sequence parallelism, from `tessera report --json`.
+"""Checks what one more layer keeps and sends under sequence parallelism, from `tessera report --json`.
 
 usage: sequence_parallel.py CONFIG (written anew for each model)
 Compares planned arenas with the formulas of docs/MemoryPlan.md: bytes of activations per token of a rank of `tp`, in

@@ -134,7 +134,8 @@ def hostile_requests(server):
 
 
 def strangers(server):
-    """What no limit lets pass, pages of other sites, and hundreds of clients that are slow, idle or gone."""
+    """Sends requests that no limit lets pass, pages of other sites, and hundreds of clients that are slow, idle or
+    gone."""
     idle = http_attacks.peak_memory(server.process)
     http_attacks.refusals(server.port, "/v1/completions", 1 << 20)
     for path in ("/", "/v1/models", "/v1/completions"):

@@ -1,4 +1,5 @@
-"""What a cluster's software keeps, from `tessera simulate --json` with [software.memory] of clusters/selene-2022.toml.
+"""Checks what a cluster's software keeps, from `tessera simulate --json` with [software.memory] of
+clusters/selene-2022.toml.
 
 usage: software_memory.py CLUSTER FOLDER
 Korthikanti et al. 2022, sections 4 and 5: a layer keeps sbh (10 + 24/t + 5as/ht) bytes of a micro-batch with tensor

@@ -16,7 +16,7 @@ TEXT = b"a tessera is one tile of a mosaic. " * 51 + b"a tessera shine"
 
 
 def losses_of(log):
-    """Of the steps; evaluations have lines of their own."""
+    """Returns the losses of the steps; evaluations have lines of their own."""
     return [line["loss"] for line in map(json.loads, open(log)) if "loss" in line]
 
 

@@ -1,4 +1,4 @@
-"""What sequence parallelism and ZeRO send and store, from `tessera report --json`.
+"""Checks what sequence parallelism and ZeRO send and store, from `tessera report --json`.
 
 usage: traffic.py MODEL
 Also what a parameter server's busiest rank sends and receives.
