@@ -9,7 +9,7 @@
 namespace {
 
 constexpr const char *file = "column-slices.mlir.in";
-constexpr unsigned limit = 4; ///< of the integers
+constexpr unsigned limit = 4; ///< largest integer
 
 /// Inputs of `scaled`, and what it must give.
 template <typename T> struct Scaled {

@@ -1,5 +1,5 @@
 //===- ColumnSums.h - sums over rows, exact in any order --------*- C++ -*-===//
-// What ColumnSlicesTest and RowSumsTest share: texts for a shape and a type,
+// Shared by ColumnSlicesTest and RowSumsTest: texts for a shape and a type,
 // inputs of small integers, and the comparison of kernel `rounded`.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_TEST_CODEGEN_KERNELS_COLUMNSUMS_H

@@ -150,9 +150,9 @@ TEST_F(OwnFileTest, LinksOfOthersAreNotFollowedInEveryonesDirectories) {
     EXPECT_TRUE(planted(kind, 1001, 01777));
     EXPECT_TRUE(planted(kind, 1001, 0777));
     EXPECT_FALSE(planted(kind, 1000, 01777)); // the user's own
-    EXPECT_FALSE(planted(kind, 0, 01777));    // of who owns the directory
+    EXPECT_FALSE(planted(kind, 0, 01777));    // owned by the directory's owner
     EXPECT_FALSE(planted(kind, 1001, 0755));
-    EXPECT_FALSE(planted(kind, 1001, 0775)); // of a group, which shares it
+    EXPECT_FALSE(planted(kind, 1001, 0775)); // a group shares it
   }
   EXPECT_FALSE(planted(S_IFREG, 1001, 01777)); // a rename replaces it
 }

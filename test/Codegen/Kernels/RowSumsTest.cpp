@@ -10,7 +10,7 @@
 namespace {
 
 constexpr const char *file = "row-sums.mlir.in";
-constexpr unsigned limit = 2; ///< of the integers
+constexpr unsigned limit = 2; ///< largest integer
 
 /// Inputs of `phases`, and what it must give.
 template <typename T> struct Phases {

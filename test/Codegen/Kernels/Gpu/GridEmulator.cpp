@@ -24,15 +24,15 @@ using tessera::test::jump;
 namespace {
 
 constexpr int kWarp = 32;
-constexpr int kMostThreads = 1024; // of a block, as CUDA has it
+constexpr int kMostThreads = 1024; // CUDA's limit for a block
 constexpr size_t kStackBytes = 64 << 10;
 
 enum class Place : char { Ready, AtShuffle, AtWarpBarrier, AtBarrier, Done };
 
-using Jump = void *[5]; ///< Of __builtin_setjmp.
+using Jump = void *[5]; ///< see __builtin_setjmp
 
 struct Fiber {
-  Jump resumed; ///< of all turns but the first
+  Jump resumed; ///< for all turns but the first
   std::unique_ptr<char[]> stack;
   bool isStarted = false;
   int32_t posted = 0, mask = 0, received = 0;
@@ -60,7 +60,7 @@ struct Launch {
   void *thread = nullptr;
   const tsr_abi_device_kernel *kernel = nullptr;
   std::vector<void *> arguments;
-  int64_t launches = 1; ///< that run as one
+  int64_t launches = 1; ///< launches that run as one
 };
 
 /// Calls a function of `count` pointers.
@@ -102,7 +102,7 @@ public:
 
   int32_t self = 0;
   int64_t block = 0;
-  int64_t member = 0; ///< of the launches; the last comes first
+  int64_t member = 0; ///< number among the launches; the last comes first
   std::vector<char> sharedMemory;
 
   /// Leaves the running thread until it is given another turn.
@@ -175,8 +175,8 @@ private:
     return from;
   }
 
-  /// Where the lane with the next turn waits; that of the scheduler if there
-  /// is none, or if it has no stack yet.
+  /// Returns where the lane with the next turn waits; that of the scheduler if
+  /// there is none, or if it has no stack yet.
   void **passTurn() {
     size_t next = nextReady(turn + 1);
     if (next == lanes.size() || !fibers[lanes[next]].isStarted)
@@ -226,7 +226,8 @@ private:
   int threads = 0;
   std::vector<Fiber> fibers = std::vector<Fiber>(kMostThreads);
   std::vector<Place> places = std::vector<Place>(kMostThreads);
-  std::vector<int> lanes; ///< of the running warp, in the order of their turns
+  /// Lanes of the running warp, in the order of their turns.
+  std::vector<int> lanes;
   size_t turn = 0;
   Jump scheduler;
   Shuffler random;
