@@ -50,7 +50,7 @@ const char *const kWithOptions[] = {
     "tessera-code",
 };
 
-/// What a child tells its parent.
+/// A child's messages to its parent.
 struct Shared {
   uint64_t mutant, valid;
   bool allowsUnknown; ///< Ops of dialects that are not registered.
@@ -62,9 +62,9 @@ struct Settings {
   std::string folder, findings = "findings";
 };
 
-/// What is mutated, and what runs on it.
+/// The programs that are mutated, and the passes that run on them.
 struct Corpus {
-  std::vector<ProgramText> programs; ///< As the tests have them.
+  std::vector<ProgramText> programs; ///< In the form that the tests have.
   std::vector<ProgramText> generic;  ///< The valid ones of these.
   std::vector<ProgramText> levels;   ///< Small models before each pass.
   AttributePool pool;

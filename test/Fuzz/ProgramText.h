@@ -14,7 +14,7 @@ namespace tessera::test {
 /// One program of a test, and the passes that the test runs on it.
 struct ProgramText {
   std::string file, text;
-  std::vector<std::string> passes; ///< as pipelines, `rt-plan-memory`
+  std::vector<std::string> passes; ///< pipelines, such as `rt-plan-memory`
 };
 
 /// All programs of the .mlir files below a folder, cut at `// -----`.

@@ -1,6 +1,6 @@
 //===- ReplayTest.cpp - corpora and mutations, without a fuzzer -----------===//
-// What fuzzers have found must stay mended, on every build: each target takes
-// its corpus and mutations of it, the same in every run.
+// Faults that fuzzers have found must stay mended, on every build: each target
+// takes its corpus and mutations of it, the same in every run.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>

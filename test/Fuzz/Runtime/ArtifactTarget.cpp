@@ -8,8 +8,8 @@
 using namespace tessera;
 using namespace fuzzed;
 
-/// What somebody signs is taken by those who trust the signer, and by them
-/// alone; of what was altered, or is by another signer, nothing is.
+/// Checks that a signed artifact is taken by those who trust the signer, and by
+/// them alone; one that was altered, or is by another signer, is not.
 static void checkTrust(const std::string &path) {
   static const MemoryFile keyFile(publishedKey);
   static const PrivateKey key(keyFile.path());

@@ -6,7 +6,7 @@
 using namespace tessera;
 using namespace fuzzed;
 
-/// What the runtime computes from metadata that it has accepted.
+/// Computes what the runtime computes from metadata that it has accepted.
 static void checkShard(const TensorInfo &tensor, const Metadata &metadata,
                        int64_t rank) {
   auto coordinates = metadata.mesh.coordinates(rank);

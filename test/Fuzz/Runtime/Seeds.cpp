@@ -74,7 +74,7 @@ nlohmann::json tensorOf(const char *role, const char *name,
           {"offsets", {offset}},  {"sharding", nlohmann::json::array()}};
 }
 
-/// As little as the refusals below need.
+/// Makes metadata with as little as the refusals below need.
 nlohmann::json smallMetadata() {
   nlohmann::json metadata = fixture::metadataOf(1, 1);
   for (const char *key : {"precision", "producer", "report"})
@@ -344,7 +344,7 @@ std::string llmcHeader(int32_t magic, int32_t version) {
   return bytesOf(header);
 }
 
-/// Of two documents, the first of two sequences: an index of Megatron data.
+/// An index of Megatron data: two documents, the first of two sequences.
 struct MegatronSeed {
   uint64_t version = 1;
   uint8_t type = 8;

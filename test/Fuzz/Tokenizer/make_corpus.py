@@ -218,7 +218,7 @@ def broken():
 
 
 def limits():
-    """What would grow, or take the square of a text's length, without limits."""
+    """Writes inputs that would grow, or take the square of a text's length, without limits."""
     runs = 200 * "a"
     for name, expression in ("nested", "(a+)+b"), ("square", "a+[bc]"), ("between", "a*"), ("ahead", "a+(?!a)|(?=a*b)"):
         seed("limit-" + name, tokenizer(SMALL, pre_tokenizer={
