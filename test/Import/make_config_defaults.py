@@ -28,7 +28,7 @@ SIZES = {
     "bert": LLAMA,
     "t5": {"vocab_size": 50, "d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 3},
 }
-# What the library itself keeps in a config, and reads of it to run a model.
+# Keys that the library keeps in a config for itself, and reads to run a model.
 INTERNAL = re.compile(r"^_|^(to_dict|get_text_config|num_labels|problem_type|use_return_dict)$")
 
 

@@ -52,7 +52,7 @@ def draw(rng):
 
 
 def drawInference(rng, programs):
-    """As draw, of programs that generate or encode."""
+    """Draws a configuration of programs that generate or encode."""
     config = {
         **draw(rng), "programs": programs, "slots": rng.randint(1, 6), "length": rng.randint(1, 40),
         "chunk": rng.randint(1, 24), "candidates": rng.choice([0, 0, 1, 2, 5]), "int8": rng.random() < 0.3,
@@ -62,7 +62,7 @@ def drawInference(rng, programs):
 
 
 def repairedInference(config):
-    """What programs that generate or encode ask for."""
+    """Adds the options of programs that generate or encode."""
     families = {"encode": ("bert", "t5")}.get(config["programs"], ("gpt2", "llama", "qwen2", "mistral", "mixtral", "t5"))
     if config["family"] not in families:
         config["family"] = families[-1]
@@ -190,7 +190,7 @@ def flags(config):
 
 
 def run(config, tessera):
-    """How it ended; the command makes its own config.json."""
+    """Returns how it ended; the command makes its own config.json."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "failing.json")
         with open(path, "w") as file:
@@ -201,7 +201,7 @@ def run(config, tessera):
     return outcome
 
 
-# What makes a configuration smaller, the largest steps first.
+# Changes that make a configuration smaller, the largest steps first.
 STEPS = [
     ("family", "gpt2"), ("balance", False), ("experts", 2), ("top", 1), ("queries", 1), ("program", False), ("precision", "f32"), ("recompute", "none"), ("recompute_layers", 0), ("zero", 0),
     ("sequence_parallel", False), ("ulysses", False), ("overlap", []), ("schedule", "1f1b"), ("virtual", 1), ("micro", 1), ("clip", True),

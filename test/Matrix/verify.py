@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 # A collective that waits for a rank that never comes must not stop the tests.
 TIMEOUT_SECONDS = 300
-# What importing a program decides, so that verify finds it in the program.
+# Importing a program decides these options, so that verify finds them in the program.
 IMPORT_FLAGS = ("--batch", "--seq-length", "--micro-batches", "--separator")
 IMPORT_SWITCHES = ("--document-mask", "--padding-mask")
 

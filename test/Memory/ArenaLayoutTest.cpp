@@ -59,7 +59,7 @@ TEST(ArenaLayout, NothingTakesNothing) {
   EXPECT_EQ(assignOffsets(none), 0);
 }
 
-/// What dies leaves its memory to what comes.
+/// Extents that die leave their memory to those that come.
 TEST(ArenaLayout, ShortOnesShareMemory) {
   std::vector<Extent> extents;
   for (int64_t i = 0; i < 20000; ++i)
@@ -77,7 +77,7 @@ TEST(ArenaLayout, TheBestOrderIsTaken) {
   } cases[] = {
       // Large ones, of these the long ones first.
       {{{64, 4, 6}, {256, 6, 6}, {192, 0, 2}, {192, 1, 4}}, 384},
-      // Of equal ones the early ones first.
+      // The early ones among equals come first.
       {{{64, 2, 3}, {64, 4, 6}, {64, 0, 2}, {64, 3, 4}}, 128},
       // Those of the peak first.
       {{{192, 2, 6}, {192, 5, 5}, {256, 2, 4}, {128, 5, 6}}, 512},

@@ -37,8 +37,8 @@ TEST(LayerFit, EarlyStagesHaveMoreMicroBatchesInFlight) {
   EXPECT_EQ(stageLayers(planOf(1, 1, 8), {{0, 1}})[0].copies, (Copies{1, 1}));
 }
 
-/// As Narayanan et al. 2021 have it: stage s of p begins with
-/// 2 (p - s - 1) + (v - 1) p + 1 forward tasks, by groups of p micro-batches.
+/// Stages are those of Narayanan et al. 2021: stage s of p begins with 2 (p - s
+/// - 1) + (v - 1) p + 1 forward tasks, by groups of p micro-batches.
 TEST(LayerFit, EarlyChunksOfAStageComeFirst) {
   auto stages = stageLayers(planOf(2, 2, 8), {{0, 1}, {2}, {3, 4}, {5}});
   EXPECT_EQ(stages[0].layers, (Layers{0, 1, 3, 4}));

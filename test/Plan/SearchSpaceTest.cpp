@@ -65,8 +65,8 @@ TEST(SearchSpace, BalancedStagesGetEvenCuts) {
             (std::vector<Cuts>{{2, 3, 3, 2, 2}}));
 }
 
-/// Of the chunks of a stage the largest gives and the smallest takes; the outer
-/// ones of the model may give all they have.
+/// The largest chunk of a stage gives a layer and the smallest takes it; the
+/// outer ones of the model may give all they have.
 TEST(SearchSpace, ChunksKeepALayerUnlessTheyAreTheOuterOnes) {
   PlanOptions plan = planOf({3, 3, 2, 4}, 2, 2);
   EXPECT_EQ(cutsNextTo(plan, {{1, 2}, {}}), (std::vector<Cuts>{{3, 3, 3, 3}}));
@@ -106,7 +106,8 @@ TEST(SearchSpace, AMeshNeedNotDivideTheBatch) {
   EXPECT_EQ(countsOf(space, "dp=4"), (std::set<int64_t>{3}));
 }
 
-/// Of counts of equal sizes the one with fewest sequences, padding included.
+/// Among counts of equal sizes, the one with fewest sequences is taken, padding
+/// included.
 TEST(SearchSpace, MicroBatchesHaveLittlePadding) {
   SearchSpace space = spaceOf(1000, 7, 1);
   // 7 ranks get 5, 10, 20, 40 and 100 sequences.
@@ -166,7 +167,7 @@ TEST(SearchSpace, StagesNeedNotDivideTheLayers) {
   EXPECT_EQ(chunksOf(spaceOf(64, 8, 3)).count({8, 1}), 0u);
 }
 
-/// As the stages of Llama 3 405B are: 126 layers in 128 chunks.
+/// The stages are those of Llama 3 405B: 126 layers in 128 chunks.
 TEST(SearchSpace, OuterChunksMayLackLayers) {
   PlanOptions plan;
   plan.mesh.axes = {{MeshAxis::Pipeline, 16}};
@@ -203,7 +204,7 @@ layersNextTo(const SearchSpace &space) {
   return layers;
 }
 
-/// Which layers recompute depends on the stages that have them.
+/// The layers that recompute are chosen for the stages that have them.
 TEST(SearchSpace, OtherStagesDoNotKeepTheLayersThatRecompute) {
   SearchSpace space = spaceOf(8, 4, 12);
   EXPECT_TRUE(space.choosesLayers());

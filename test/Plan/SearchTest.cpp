@@ -124,8 +124,8 @@ TEST(Search, ClimbsOutOfWhatDoesNotFit) {
   EXPECT_EQ(leastOf(search(problem, {0.1, 100, 2})), 7);
 }
 
-/// What does not fit suggests a plan that does, whose estimate says when to try
-/// it, and that suggests a better one.
+/// A plan that does not fit suggests one that does, whose estimate says when to
+/// try it, and that suggests a better one.
 TEST(Search, TriesFollowersInTheOrderOfTheirEstimates) {
   MadeUp made{{1e15, 10, 12, 9, 8, 1}, {}};
   SearchProblem problem = made.problem({7, 9.5, 11});
@@ -194,7 +194,7 @@ TEST(Search, TakesOtherGroupsAsTheLowestOfThoseThatAreKnown) {
   EXPECT_EQ(search(problem, limits).evaluated.size(), 3u);
 }
 
-/// Of what must not be chosen, the cost is none, but its estimate was exact.
+/// A plan that must not be chosen has no cost, but its estimate was exact.
 TEST(Search, LearnsFromWhatDoesNotFit) {
   MadeUp made{{1e15, 12.5, 11}, {}};
   SearchProblem problem = made.problem({10, 10.2, 10.9});

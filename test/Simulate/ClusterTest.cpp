@@ -235,7 +235,8 @@ TEST(ClusterTest, RanksShareTheCoresOfACpu) {
     return cluster.sharedBy(ranks).device.products.at(Precision::F32).peak;
   };
   EXPECT_EQ(cluster.threadsOf(1), 4);
-  EXPECT_EQ(peakOf(1), 2e11); // as two threads, the most that were measured
+  // The rate of two threads, the most that were measured.
+  EXPECT_EQ(peakOf(1), 2e11);
   EXPECT_EQ(peakOf(2), 2e11);
   EXPECT_EQ(peakOf(3), 1e11);
   EXPECT_EQ(peakOf(8), 1e11);

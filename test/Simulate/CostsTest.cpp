@@ -52,7 +52,8 @@ TEST(CostsTest, ProductsTakeWhatTheirResultsMove) {
   Call call = product(5, 6, 7);
   call.resultBytes = 300; // added to what is there
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 3);
-  cluster.software.gradientSumBytes = 50; // of gradients of weights alone
+  // Bytes for gradients of weights alone.
+  cluster.software.gradientSumBytes = 50;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 3);
   call.form = ProductForm::TransposedA;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 30 * 50 / 100.);
@@ -189,7 +190,7 @@ TEST(CostsTest, OtherSoftwareMovesOtherBytes) {
   program.stages[0].logits = 40;
   program.stages[0].lossBytes = 400;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 10);
-  program.stages[0].logits = 0; // of no model that has any
+  program.stages[0].logits = 0; // as in a model that has none
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 2);
   call.isLoss = false;
   call.isUpdate = true;
@@ -216,7 +217,7 @@ TEST(CostsTest, BandwidthFollowsTheSize) {
   cluster.node.collectives = curve;
   Program program = programOn({{"tp", 2}});
   EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program), 100 / 2.);
-  // Of 25 elements, as software moves them that has 0.4 bytes for each.
+  // The software moves 0.4 bytes for each of 25 elements.
   cluster.software.elementBytes["tp"] = 0.4;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program), 10 / 1.);
   Call half = allReduce(50, {0});
@@ -242,7 +243,7 @@ TEST(CostsTest, RatesOfShapesAreMeansOfTheirNeighbours) {
   ShapeRates rates{{{{10, 10, 10}, 100}, {{1000, 10, 10}, 400}}};
   EXPECT_DOUBLE_EQ(rates.at({10, 10, 10}), 100);
   EXPECT_DOUBLE_EQ(rates.at({1000, 10, 10}), 400);
-  EXPECT_NEAR(rates.at({100, 10, 10}), 200, 1e-9); // as far from both
+  EXPECT_NEAR(rates.at({100, 10, 10}), 200, 1e-9); // both are as far away
   EXPECT_LT(rates.at({50, 10, 10}), 150);
   EXPECT_NEAR(rates.at({100, 10, 500}), 200, 1e-9);
   EXPECT_EQ(ShapeRates().at({1, 1, 1}), 0);
@@ -265,7 +266,7 @@ TEST(CostsTest, TrendOfRatesReachesBeyondWhatWasMeasured) {
   EXPECT_NEAR(rates.at({1, 1, 1}), rateWithTrend(1, 1, 1), 1e-6);
   EXPECT_NEAR(rates.at({500, 600, 700}), rateWithTrend(500, 600, 700), 1e-6);
   EXPECT_NEAR(rates.at({2, 4, 2}), rateWithTrend(2, 4, 2), 1e-6);
-  // What points reach of it counts where they are.
+  // The share of it that points reach counts where they are.
   rates.points.push_back({{1000, 1000, 1000}, rateWithTrend(1000, 1000, 1000)});
   for (ShapeRates::Point &point : rates.points)
     if (point.shape[0] > 8)
@@ -299,7 +300,7 @@ TEST(CostsTest, ProductsOfTransposedOperandsHaveTheirOwnRates) {
   EXPECT_NEAR(secondsOn(cluster, call), 2, 1e-9);
   call.form = ProductForm::TransposedA;
   EXPECT_NEAR(secondsOn(cluster, call), 4, 1e-9);
-  call.form = ProductForm::TransposedB; // of which nothing is known
+  call.form = ProductForm::TransposedB; // nothing is known of this form
   EXPECT_NEAR(secondsOn(cluster, call), 2, 1e-9);
   rates[ProductForm::TransposedB].points = {{{5, 6, 7}, 420}};
   EXPECT_NEAR(secondsOn(cluster, call), 1, 1e-9);

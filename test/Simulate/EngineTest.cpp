@@ -81,7 +81,8 @@ TEST(EngineTest, WhatIsStartedEarlyIsHidden) {
       9 + 0.5);
 }
 
-/// Of two slices of a second each, one is beside no product.
+/// The transfer has two slices of a second each, one of which is beside no
+/// product.
 TEST(EngineTest, AnOverlappedAxisIsNotWaitedFor) {
   // Blocking, and waited for: 1 and 2 seconds of transfers.
   Program program = alone({kernel(100), allReduce(50, {0}), kernel(100),
@@ -111,7 +112,8 @@ TEST(EngineTest, SlicesRunBesideTheirProduct) {
   EXPECT_DOUBLE_EQ(seconds({gather, kernel(300)}), 1 + 3);
   // The next transfer waits for all slices.
   EXPECT_DOUBLE_EQ(seconds({gather, kernel(25), gather}), 2 + 1);
-  // What is started early is beside other work as it is, and so are other axes.
+  // Collectives that are started early are beside other work anyway, and so are
+  // other axes.
   EXPECT_DOUBLE_EQ(
       seconds({kernel(300), allReduce(100, {0}, 3), kernel(100), waits()}),
       3 + 2);
@@ -337,7 +339,7 @@ TEST(EngineTest, RanksShareCores) {
   EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 6);
   program.mesh = {{"dp", 2}};
   EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3);
-  // Of two stages, one waits for the other: their cores are never short.
+  // One of two stages waits for the other: their cores are never short.
   program = twoStages({kernel(300), message(CallKind::Send, 50, 1)},
                       {message(CallKind::Receive, 50, 0), kernel(300)});
   EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3 + 1 + 3);
@@ -381,8 +383,8 @@ TEST(EngineTest, MessagesBetweenThreadsWaitForNoOthers) {
             "stage 0 waits forever in call 2 (wait )");
 }
 
-/// Of layer 1 backward repeats a kernel; of layer 0, which is recomputed whole,
-/// all of forward but the copy of a weight, with the collective.
+/// Backward repeats a kernel of layer 1, and of layer 0, which is recomputed
+/// whole, all of forward but the copy of a weight, with the collective.
 TEST(EngineTest, LayersAreRecomputedWhole) {
   auto of = [](Call call, int64_t layer, bool isForward, bool recomputes) {
     call.layer = layer;

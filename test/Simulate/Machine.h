@@ -12,7 +12,7 @@ namespace tessera::simulate {
 inline Cluster smallCluster(int64_t nodes = 4) {
   Cluster cluster;
   cluster.name = "small";
-  cluster.kind = DeviceKind::Cpu; // as programs without isCuda
+  cluster.kind = DeviceKind::Cpu; // for programs without isCuda
   cluster.nodes = nodes;
   cluster.devicesPerNode = 2;
   cluster.device.memoryBandwidth = 100;

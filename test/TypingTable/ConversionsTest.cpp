@@ -1,6 +1,6 @@
 //===- ConversionsTest.cpp - conversions are the specification's ----------===//
-// Which states convert to which, by which collective, what it sends, and that
-// `dist.convert` verifies these and no others.
+// Checks which states convert to which, by which collective, what it sends, and
+// that `dist.convert` verifies these and no others.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -66,7 +66,7 @@ protected:
       held.push_back(*dist::symbolizePadding(word));
     words >> word;
     Padding specified = *dist::symbolizePadding(word);
-    // Of operands that lend only their shape the specification says nothing.
+    // The specification says nothing of operands that lend only their shape.
     held.resize(current->getNumOperands(), Padding::Finite);
     char factor = current.getSignature(result).ins[operand][dim];
     Padding found = current.getPadding(result, factor, held);

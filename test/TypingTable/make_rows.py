@@ -39,7 +39,7 @@ SHARED = {
     "attend": ["bsgrd,btpgd,btpge,bs,bs->bsgre", "bsgd,btpgd,btpge,bs,bs->bsge"],
     "top": ["bmv->bmkz", "bmv,bm,bmq->bmkz"],
 }
-# What the compiler keeps whole beside the specification's: slots of caches.
+# The compiler keeps these whole beside the specification's: slots of caches.
 WHOLE = {"layer_norm": "", "append": "st", "attend": "dt"}
 
 

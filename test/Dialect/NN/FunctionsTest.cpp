@@ -56,7 +56,8 @@ double valueOf(const nn::FunctionInfo &info, double at) {
   });
 }
 
-/// By the four-point central difference; the error is of order 4.
+/// Computes the slope by the four-point central difference; the error is of
+/// order 4.
 double slopeOf(const nn::FunctionInfo &info, double at) {
   constexpr double h = 1e-3;
   auto f = [&](double x) { return valueOf(info, x); };
@@ -105,7 +106,7 @@ bool holds(char letter, double value) {
   }
 }
 
-/// What is in padding by the table's columns: zeros, -inf, numbers.
+/// Values in padding by the table's columns: zeros, -inf, numbers.
 const std::vector<std::vector<double>> kPaddings = {
     {0.0}, {-INFINITY}, {-1e3, -30, -1, -1e-3, 1e-3, 1, 30, 1e3}};
 

@@ -32,7 +32,7 @@ protected:
       ops.push_back(create());
   }
   Operation *any() { return ops[random() % ops.size()]; }
-  /// What the order says, against the block.
+  /// Compares the order with the block.
   void expectRight() {
     DenseMap<Operation *, size_t> places;
     for (Operation &op : *module->getBody())
@@ -85,7 +85,7 @@ TEST_F(OpOrderTest, MovesToOnePlaceNumberFewOps) {
     ASSERT_TRUE(order.isBefore(ops[i], ops[1]));
   }
   expectRight();
-  // As often as MLIR: a number for each op after each move, 4e8.
+  // MLIR would number each op after each move, 4e8 in all.
   EXPECT_LT(order.getWork(), int64_t(20 * count));
 }
 

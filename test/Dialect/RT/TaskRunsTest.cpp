@@ -78,7 +78,7 @@ TEST(Periods, LeaveTheListAsItIs) {
   }
 }
 
-/// Of every list, by trying all of them.
+/// Finds the shortest period of every list by trying all of them.
 TEST(Periods, AreTheShortest) {
   std::mt19937 random(8);
   for (int k = 0; k < 300; ++k) {

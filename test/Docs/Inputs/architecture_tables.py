@@ -60,7 +60,7 @@ compare("the order of passes", documented,
 
 # Rooms: what the table says that each may include, against lint's answer for every pair.
 def includable(kind, name):
-    """What lint lets a room include, besides itself."""
+    """Returns what lint lets a room include, besides itself."""
     rooms = [room for group, all_rooms in (("compiler", lint_sources.COMPILER),
                                           ("runtime", lint_sources.RUNTIME + list(lint_sources.ASIDE)))
              for room in all_rooms

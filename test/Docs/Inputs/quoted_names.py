@@ -66,7 +66,7 @@ def exists(path):
 
 
 def problem(token):
-    """What is wrong with one word in code font, or None."""
+    """Returns what is wrong with one word in code font, or None."""
     if token in FOREIGN or token.startswith(MADE) or re.match(r"kernel_\d+|.*\bNAME\b", token):
         return None
     if re.fullmatch(r"(nn|dist|rt)\.[a-z_0-9]+", token):

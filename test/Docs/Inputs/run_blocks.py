@@ -113,8 +113,8 @@ class Runner:
         self.checked = self.failures = 0
         self.environment = dict(os.environ, LC_ALL="C", TERM="dumb")
         self.environment["PATH"] = os.path.join(build, "bin") + os.pathsep + os.environ["PATH"]
-        # What a command reads is there under its path in the repository, and what it writes stays in the scratch
-        # directory.
+        # The scratch directory holds what a command reads under its path in the repository, and keeps what the command
+        # writes.
         os.makedirs(scratch)
         for name in os.listdir(source):
             if not name.startswith(".") and name not in ("build", "runs"):

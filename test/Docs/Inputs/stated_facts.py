@@ -34,7 +34,7 @@ sentence = re.search(r"^FAILED: erasure: '[\w.]+' of \S+(.*)", rule, re.M).group
 compare("docs/TheOneRule.md", "what erasure says", sentence,
         sentence if f'"{sentence}"' in read(source, "lib/Distribute/Erasure.cpp") else "not in Erasure.cpp")
 
-# What the runtime knows of a model: keys of "model" in the metadata that it parses.
+# The runtime knows the keys of "model" in the metadata that it parses.
 runtime = read(source, "docs/Runtime.md")
 artifact = read(source, "docs/Artifact.md")
 parser = "\n".join(sources("runtime/artifact", ".cpp").values())

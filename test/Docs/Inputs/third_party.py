@@ -26,7 +26,7 @@ opened = set()
 for path in glob.glob(f"{source}/runtime/**/*.cpp", recursive=True):
     opened |= set(re.findall(r'dlopen\(\s*"([^"]+)"', open(path).read()))
 
-# Of another version or processor, and not everything is in every build.
+# Names have no version or processor, and not everything is in every build.
 names = {name: re.split(r"[.-]\d|\.so|-linux", name)[0] for name in needed | opened | listed(page)}
 offences = [f"THIRD_PARTY.md does not list {name} as linked" for name in sorted(needed)
             if names[name] not in {names[other] for other in listed(linked)}]

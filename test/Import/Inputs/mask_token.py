@@ -14,7 +14,7 @@ LINES = {"vocab.txt": "[PAD]\n[UNK]\r\n[MASK]\nthe\n"}
 
 
 def run(config, files, name="config.json", command=("import",)):
-    """What the command writes, of a folder with these files alone."""
+    """Returns the command's output for a folder with these files alone."""
     shutil.rmtree(SCRATCH)
     SCRATCH.mkdir()
     for file, content in {**files, name: {**BERT, **config}}.items():

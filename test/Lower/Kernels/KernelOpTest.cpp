@@ -164,7 +164,7 @@ TEST_F(KernelOps, AreFusedWithOthersAndRun) {
   EXPECT_TRUE(near(z, expected, 2e-6));
 }
 
-/// Of 9 columns on two ranks the second has 4, and one of padding.
+/// The second of two ranks has 4 of 9 columns, and one of padding.
 TEST_F(KernelOps, AreMaskedInTheSameKernel) {
   ASSERT_TRUE(succeeded(formKernels(R"(
     module attributes {dist.mesh = #dist.mesh<tp = 2>} {
