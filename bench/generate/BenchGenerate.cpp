@@ -34,7 +34,7 @@ public:
   Generation(tsr_generator *generator, int64_t vocabulary, const Texts &texts)
       : generator(generator), vocabulary(vocabulary), texts(texts) {}
 
-  /// Seconds of all prompts, until each has its first token.
+  /// Returns the seconds of all prompts, until each has its first token.
   double prefill() {
     add(1);
     const double start = now();
@@ -112,7 +112,7 @@ private:
       addOne(r, count);
   }
 
-  /// Prompts that the peers know: token i of request r.
+  /// Returns the prompts that the peers know: token i of request r.
   int64_t addOne(int64_t r, int64_t count) {
     tsr_request_options options = {};
     options.size = sizeof options;

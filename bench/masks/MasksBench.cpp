@@ -47,7 +47,8 @@ public:
     }
   }
 
-  /// Seconds of forward or backward; no segments: all keys before are seen.
+  /// Returns the seconds of forward or backward; no segments: all keys before
+  /// are seen.
   double run(bool backward, std::vector<int32_t> &segments) {
     int64_t args[TSR_ATTENTION_ARGS] = {
         kBatch, kHeads, kHeads, tokens,

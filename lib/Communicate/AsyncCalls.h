@@ -28,7 +28,8 @@ bool mayStartEarlier(mlir::Operation *op);
 /// Moves the aliases of an op's results to right after `place`.
 void moveAliases(mlir::Operation *op, mlir::Operation *place, OpOrder &order);
 
-/// The operand whose buffer the first result takes; null if there is none.
+/// Returns the operand whose buffer the first result takes; null if there is
+/// none.
 mlir::OpOperand *inPlaceOperand(AsyncOpInterface op);
 
 /// Makes a call asynchronous, with a wait before `before`. Users read what the

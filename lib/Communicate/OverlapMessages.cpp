@@ -259,7 +259,7 @@ void OverlapMessagesPass::overlap(ReceiveOp receive) {
   started[block].start = receive;
 }
 
-/// The first op after `op` that writes over `value`, or `next`.
+/// Returns the first op after `op` that writes over `value`, or `next`.
 Operation *nextWriter(Operation *op, Value value, Operation *next,
                       OpOrder &order) {
   Block *block = op->getBlock();

@@ -7,8 +7,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::dist;
 
-/// The product of an adapter that reads the op's result, scaled or not; null if
-/// none does.
+/// Returns the product of an adapter that reads the op's result, scaled or not;
+/// null if none does.
 static nn::EinsumOp productAfter(Operation *op) {
   for (Operation *user : op->getUsers())
     if (user->hasAttr(nn::kAdapterAttr) && isa<nn::EinsumOp>(user))

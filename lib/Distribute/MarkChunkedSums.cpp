@@ -51,7 +51,7 @@ private:
   DenseMap<Value, std::string> dims;
 };
 
-/// A letter of `nn.dims` per dimension.
+/// Returns a letter of `nn.dims` per dimension.
 StringRef Marker::dimsOf(Value value) {
   auto [it, isNew] = dims.try_emplace(value);
   if (isNew)

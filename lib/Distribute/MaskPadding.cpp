@@ -238,8 +238,8 @@ private:
   MeshAttr mesh;
 };
 
-/// The op whose chunk has the value: a conversion to another stage is in a
-/// chunk of the stage that it comes from, and what reads it is not.
+/// Returns the op whose chunk has the value: a conversion to another stage is
+/// in a chunk of the stage that it comes from, and what reads it is not.
 Operation *placeOf(OpResult result) {
   auto convert = dyn_cast<ConvertOp>(result.getOwner());
   bool crosses =

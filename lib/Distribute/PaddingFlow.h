@@ -41,7 +41,7 @@ class PaddingFlow {
 public:
   explicit PaddingFlow(mlir::func::FuncOp func);
 
-  /// Steps that are accepted, from the first one.
+  /// Returns the steps that are accepted, from the first one.
   size_t frontier() const { return known.size(); }
   size_t size() const { return steps.size(); }
   bool isDone() const { return frontier() == size(); }

@@ -19,7 +19,7 @@ using nn::hasTag;
 // Sharding plan
 //===----------------------------------------------------------------------===//
 
-/// Letters of `nn.dims` that an axis shards.
+/// Returns the letters of `nn.dims` that an axis shards.
 static StringRef shardedLetters(StringRef axis, bool sharesPlaces) {
   return llvm::StringSwitch<StringRef>(axis)
       .Case(kDataAxis, "b")
@@ -29,10 +29,10 @@ static StringRef shardedLetters(StringRef axis, bool sharesPlaces) {
       .Default("");
 }
 
-/// The dimension that an axis shards in the resting sharding of a value, or
-/// npos. Key heads that the axis does not divide stay whole, and the query
-/// heads of each are split: the gradients of the keys then add over the axis.
-/// Of a cache of them, places are split.
+/// Returns the dimension that an axis shards in the resting sharding of a
+/// value, or npos. Key heads that the axis does not divide stay whole, and the
+/// query heads of each are split: the gradients of the keys then add over the
+/// axis. Of a cache of them, places are split.
 static size_t shardedDim(RankedTensorType type, StringRef dims,
                          StringRef letters, int64_t ranks) {
   size_t dim = dims.find_first_of(letters);

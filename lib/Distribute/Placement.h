@@ -71,14 +71,14 @@ struct ShardingPlan {
   void findStream(mlir::Region &program);
   /// The resting type of a parameter that one pipeline stage alone uses.
   mlir::RankedTensorType atStage(mlir::BlockArgument parameter) const;
-  /// Axes of more than one rank, that of the stages first: what an op needs of
-  /// a value of another stage is converted where it is needed. `tp` is last:
-  /// what sequence parallelism cuts and gathers are parts of the slices of
-  /// `cp`, whatever the order of the mesh.
+  /// Returns the axes of more than one rank, that of the stages first: what an
+  /// op needs of a value of another stage is converted where it is needed. `tp`
+  /// is last: what sequence parallelism cuts and gathers are parts of the
+  /// slices of `cp`, whatever the order of the mesh.
   llvm::SmallVector<mlir::StringAttr> axes() const;
-  /// Stages of the pipeline; 1 without one.
+  /// Returns the stages of the pipeline; 1 without one.
   int64_t stages() const;
-  /// The stage of an op's chunk; nullopt without pipeline or chunk.
+  /// Returns the stage of an op's chunk; nullopt without pipeline or chunk.
   std::optional<dist::State> stageOf(mlir::Operation *op) const;
   /// The state that the result of an op must have on an axis.
   std::optional<dist::State> anchor(mlir::Operation *op,

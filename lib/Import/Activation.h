@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// The function that `transformers` calls `name` (ACT2FN); nullopt if it is
-/// unknown.
+/// Returns the function that `transformers` calls `name` (ACT2FN); nullopt if
+/// it is unknown.
 std::optional<nn::Function> activationOf(llvm::StringRef name);
 
 /// Reads an activation, which must be one of `names`; the error lists them in

@@ -42,7 +42,7 @@ public:
   const llvm::json::Value *find(llvm::StringRef key) const;
 
   bool isNull(llvm::StringRef key) const;
-  /// The object that a key holds; errors in it point at the key.
+  /// Returns the object that a key holds; errors in it point at the key.
   mlir::FailureOr<ConfigFile> nested(llvm::StringRef key) const;
 
   /// Remembers the keys that no family knows; the model ignores them.

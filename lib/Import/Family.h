@@ -19,8 +19,8 @@ struct Longest {
   int64_t usual = 0; ///< The length of its config, if longer ones fit too.
 };
 
-/// The sizes that the options choose for a model; an error where they do not
-/// fit it.
+/// Returns the sizes that the options choose for a model; an error where they
+/// do not fit it.
 mlir::FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
                                           Longest longest,
                                           const ImportOptions &options);
@@ -34,7 +34,7 @@ mlir::LogicalResult chooseMasks(const ConfigFile &file,
 mlir::LogicalResult checkMasks(mlir::ModuleOp module,
                                const SizeOptions &options);
 
-/// The head size of a small model.
+/// Returns the head size of a small model.
 int64_t shrunkHeadSize(int64_t headSize, const ShrinkOptions &options);
 /// The number of heads of a small model. Key heads and the query heads of each
 /// are shrunk on their own.

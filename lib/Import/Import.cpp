@@ -20,7 +20,7 @@ using namespace tessera;
 // config.json
 //===----------------------------------------------------------------------===//
 
-/// The first multiple that is not below `least`.
+/// Returns the first multiple that is not below `least`.
 static int64_t multipleFrom(int64_t least, int64_t factor) {
   return static_cast<int64_t>(llvm::alignTo(least, factor));
 }

@@ -208,8 +208,8 @@ static FailureOr<std::vector<bool>> readLayerTypes(const ConfigFile &file,
   return windowed;
 }
 
-/// The window of a model; 0: none. Mistral has one unless its config says null,
-/// Mixtral where it gives one, Qwen2 where it asks.
+/// Returns the window of a model; 0: none. Mistral has one unless its config
+/// says null, Mixtral where it gives one, Qwen2 where it asks.
 static FailureOr<int64_t> readWindow(const ConfigFile &file, StringRef family) {
   int64_t window = 4096;
   bool asks = family == "mistral" ||

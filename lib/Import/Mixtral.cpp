@@ -15,7 +15,7 @@ static Value tagged(Value value, nn::Tag tag) {
   return value;
 }
 
-/// Gates of each token: the softmax over its k largest logits.
+/// Returns the gates of each token: the softmax over its k largest logits.
 Value LlamaBuilder::route(Value tokens, const std::string &name) {
   const Experts &experts = *config.experts;
   Value w = parameter({name + "gate.weight",

@@ -77,7 +77,7 @@ protected:
   /// which is drawn with standard deviation `std`.
   mlir::Value outputLogits(mlir::Value x, mlir::Value embeddings, bool isTied,
                            double std);
-  /// A constant that the runtime computes from `init`.
+  /// Returns a constant that the runtime computes from `init`.
   mlir::Value table(llvm::StringRef name, llvm::StringRef dims,
                     llvm::ArrayRef<int64_t> shape, mlir::DictionaryAttr init);
   /// i32 [sequences of a micro-batch, length]; 0: of a sequence.

@@ -98,7 +98,8 @@ void EncodingBuilder::removeUnused() {
       (void)func.eraseArgument(k);
 }
 
-/// The positions of each sequence whose logits are wanted; below 0: none.
+/// Returns the positions of each sequence whose logits are wanted; below 0:
+/// none.
 Value EncodingBuilder::addPositions(int64_t predictions) {
   auto shape = cast<RankedTensorType>(hidden.getType()).getShape();
   auto type = RankedTensorType::get({shape[0], std::min(predictions, shape[1])},

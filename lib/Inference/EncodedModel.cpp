@@ -36,7 +36,7 @@ private:
             (part.empty() ? Twine() : " of " + part) + " " + how)
         .str();
   }
-  /// A value of the model without its dropout.
+  /// Returns a value of the model without its dropout.
   static Value sourceOf(Value value) {
     while (auto dropout = value.getDefiningOp<nn::DropoutOp>())
       value = dropout.getInput();

@@ -284,7 +284,7 @@ std::string Unrolling::matchCache(OpOperand &operand) {
   return isOwn ? "" : "it returns another cache than it was given";
 }
 
-/// All caches, and the logits or what is scored by them.
+/// Returns all caches, and the logits or what is scored by them.
 std::string Unrolling::matchReturn() {
   auto *ret = step.getBody().front().getTerminator();
   for (OpOperand &operand : ret->getOpOperands()) {

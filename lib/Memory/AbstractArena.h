@@ -36,7 +36,7 @@ public:
 
   /// `bytes` is not empty.
   void write(ByteRange bytes, int64_t content, mlir::Operation *writer);
-  /// The first range inside `bytes` that holds something else, or null.
+  /// Returns the first range inside `bytes` that holds something else, or null.
   const Entry *findOther(ByteRange bytes, int64_t content);
 
 private:

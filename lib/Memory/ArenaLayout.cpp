@@ -121,7 +121,7 @@ private:
     int64_t toPlace = 0; ///< Extents that it has yet to be asked for.
   };
 
-  /// The shortest that holds the extent.
+  /// Returns the shortest that holds the extent.
   Window &windowOf(const Extent &extent) {
     int64_t size = half;
     for (std::vector<Window> &windows : levels) {

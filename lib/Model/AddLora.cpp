@@ -55,7 +55,7 @@ struct Adapter {
   Value a, b;
 };
 
-/// The letters of `from` that `of` has, or that it lacks.
+/// Returns the letters of `from` that `of` has, or that it lacks.
 std::string lettersIn(StringRef from, StringRef of) {
   std::string found;
   for (char c : from)
@@ -68,7 +68,7 @@ StringRef lastPart(StringRef module) {
   return module.substr(module.find_last_of('.') + 1);
 }
 
-/// The module of a parameter "MODULE.weight"; "" for others.
+/// Returns the module of a parameter "MODULE.weight"; "" for others.
 std::string moduleOf(func::FuncOp func, unsigned argument) {
   auto name =
       func.getArgAttrOfType<StringAttr>(argument, nn::NNDialect::kParamAttr);

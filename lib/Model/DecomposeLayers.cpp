@@ -131,7 +131,8 @@ Value Decomposition::ofRows(nn::RopeOp op, Value angles) {
                    {f.isZero(place), both});
 }
 
-/// The matrix [d, d] that takes x to (-x2, x1), of a head's halves x1 and x2.
+/// Returns the matrix [d, d] that takes x to (-x2, x1), of a head's halves x1
+/// and x2.
 Value Decomposition::rotation(nn::RopeOp op) {
   const int64_t size =
       sizeAt(op.getCosines(),

@@ -36,8 +36,8 @@ public:
 
   /// 0, 1, 2, .. as a tensor [size].
   mlir::Value count(int64_t size);
-  /// A tensor of the letters: the sum of the letter's index times its weight,
-  /// over all letters.
+  /// Returns a tensor of the letters: the sum of the letter's index times its
+  /// weight, over all letters.
   mlir::Value indices(llvm::StringRef letters, llvm::ArrayRef<int64_t> sizes,
                       llvm::ArrayRef<double> weights);
   /// x[rows] - y[columns] as a tensor [rows.., columns..].

@@ -36,7 +36,7 @@ Type scaleType(Type element) {
   return element.isF64() ? element : Float32Type::get(element.getContext());
 }
 
-/// The dimensions of `operand` that the product's result has.
+/// Returns the dimensions of `operand` that the product's result has.
 SmallVector<int64_t> channelsOf(nn::EinsumOp product, unsigned operand) {
   Signature sig = Signature::parse(product.getSpec());
   SmallVector<int64_t> channels;

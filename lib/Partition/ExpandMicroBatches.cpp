@@ -93,9 +93,9 @@ void expandOne(nn::MicroBatchesOp op) {
   replace(op, inlineBody(builder, op, {}), hadTasks);
 }
 
-/// The first `count` micro-batches. An accumulator in f32 for narrower values
-/// is the yielded type itself: the differentiator makes gradients in the master
-/// type.
+/// Returns the first `count` micro-batches. An accumulator in f32 for narrower
+/// values is the yielded type itself: the differentiator makes gradients in the
+/// master type.
 rt::LoopOp expandLoop(nn::MicroBatchesOp op, int64_t count) {
   OpBuilder builder(op);
   SmallVector<Value> zeros;

@@ -309,7 +309,7 @@ Operation *LocalizePass::mergeTop(OpBuilder &b, ConvertOp op) {
                                 parts->getResult(0));
 }
 
-/// The local op that a conversion runs; null if there is none.
+/// Returns the local op that a conversion runs; null if there is none.
 Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
   Value input = op.getInput();
   auto along = [&](State state) { return b.getI64IntegerAttr(state.where); };

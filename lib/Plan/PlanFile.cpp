@@ -104,7 +104,7 @@ std::string PlanFile::json() const {
   return formatv("{0:2}", json::Value(std::move(root))).str() + "\n";
 }
 
-/// The first key that is not among `known`, as an error; or "".
+/// Returns the first key that is not among `known`, as an error; or "".
 static std::string unknownKey(const json::Object &object,
                               const std::set<std::string> &known) {
   for (const auto &[key, value] : object)

@@ -51,7 +51,8 @@ static PlanOptions withCount(PlanOptions plan, int64_t microBatches) {
 /// have the embedding and the head.
 static int64_t mostChunks(int64_t layers) { return layers + 2; }
 
-/// Stages: the compiler cuts a layer between attention and feed-forward too.
+/// Returns the stages: the compiler cuts a layer between attention and
+/// feed-forward too.
 static int64_t mostStages(int64_t layers) { return 2 * layers; }
 
 //===----------------------------------------------------------------------===//
@@ -79,7 +80,8 @@ private:
 
 } // namespace
 
-/// Axes from the outermost: stages need least bandwidth, tensors most.
+/// Returns the axes from the outermost: stages need least bandwidth, tensors
+/// most.
 static MeshShape meshOf(int64_t pp, int64_t dp, int64_t cp, int64_t ep,
                         int64_t tp) {
   MeshShape mesh;

@@ -5,7 +5,8 @@
 
 namespace tessera::pipeline {
 
-/// All forward tasks, then all backward tasks (Huang et al. 2019, GPipe).
+/// Returns all forward tasks, then all backward tasks (Huang et al. 2019,
+/// GPipe).
 Order gpipeOrder(const Shape &shape, int64_t stage) {
   Order order;
   for (TaskKind kind : {TaskKind::Forward, TaskKind::Backward})

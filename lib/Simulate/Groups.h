@@ -16,7 +16,7 @@ struct GroupPlace {
 };
 GroupPlace placeOf(const std::vector<int64_t> &group, const Cluster &cluster);
 
-/// Seconds of a collective of a tensor whose whole has `bytes`.
+/// Returns the seconds of a collective of a tensor whose whole has `bytes`.
 double secondsOfCollective(dist::Collective collective, double bytes,
                            const GroupPlace &place, const Cluster &cluster);
 double secondsOfMessage(double bytes, int64_t from, int64_t to,

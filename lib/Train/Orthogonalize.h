@@ -23,7 +23,7 @@ struct MatrixForm {
 mlir::FailureOr<std::optional<MatrixForm>> matrixFormOf(mlir::func::FuncOp func,
                                                         unsigned argument);
 
-/// The nearest semi-orthogonal matrix, about: five steps of a quintic
+/// Returns the nearest semi-orthogonal matrix, about: five steps of a quintic
 /// Newton-Schulz iteration with the coefficients of Jordan et al. 2024
 /// ("Muon"), as in torch.optim.Muon. Singular values come out in about [0.7,
 /// 1.2]; a matrix of zeros stays one. So does, other than in torch, a matrix

@@ -34,10 +34,10 @@ struct Updated {
 OptimizerKind ruleOf(OptimizerKind optimizer,
                      const std::optional<MatrixForm> &matrix);
 
-/// Moments that a rule keeps of each parameter.
+/// Returns the moments that a rule keeps of each parameter.
 unsigned momentsOf(OptimizerKind rule, const Hyperparameters &hyper);
 
-/// All elementwise and fused into one kernel, but for Muon's products.
+/// Returns all elementwise and fused into one kernel, but for Muon's products.
 Updated updatedBy(OptimizerKind rule, const Hyperparameters &hyper,
                   OptimizerOps &ops, const UpdateInputs &inputs);
 

@@ -120,7 +120,7 @@ tsr_status tsr_encoder_log_probabilities(const tsr_encoder *encoder,
   });
 }
 
-/// A tensor of so many elements.
+/// Returns a tensor of so many elements.
 static const TensorInfo &tensorOf(tsr_encoder *encoder, const char *role,
                                   const char *name, const double *values,
                                   size_t count) {

@@ -222,7 +222,7 @@ tsr_status tsr_generator_wait(tsr_generator *generator, int32_t timeout_ms,
   });
 }
 
-/// A tensor of so many elements.
+/// Returns a tensor of so many elements.
 static const TensorInfo &tensorOf(tsr_generator *generator, const char *role,
                                   const char *name, const double *values,
                                   size_t count) {

@@ -31,7 +31,7 @@ Artifact loadArtifact(const std::string &path);
 /// TSR_UNTRUSTED: none of these keys has signed it.
 Artifact loadArtifact(const std::string &path,
                       const std::vector<PublicKey> &trusted);
-/// The bytes of the artifact, signed by this key alone.
+/// Returns the bytes of the artifact, signed by this key alone.
 std::string signArtifact(const std::string &path, const PrivateKey &key);
 
 } // namespace tessera

@@ -28,8 +28,8 @@ bool lies(std::string_view code, uint64_t offset, uint64_t bytes) {
   return offset <= code.size() && bytes <= code.size() - offset;
 }
 
-/// The entries of a table that the header describes; none if it leaves the
-/// code.
+/// Returns the entries of a table that the header describes; none if it leaves
+/// the code.
 template <class Entry>
 std::vector<Entry> tableAt(std::string_view code, uint64_t offset,
                            uint64_t count) {

@@ -27,7 +27,8 @@ bool writeAll(int descriptor, const char *data, size_t bytes) {
   return true;
 }
 
-/// A nameless file in memory, or a deleted one in the temporary directory.
+/// Returns a nameless file in memory, or a deleted one in the temporary
+/// directory.
 int anonymousFile() {
   int descriptor = memfd_create("tessera-program", MFD_CLOEXEC);
   if (descriptor >= 0)

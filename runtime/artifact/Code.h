@@ -37,7 +37,7 @@ public:
   tsr_abi_program mixed() const { return mixedProgram; }
   tsr_abi_program score() const { return scoreProgram; }
   tsr_abi_program encode() const { return encodeProgram; }
-  /// The kernels of a program for an accelerator; null for the CPU's.
+  /// Returns the kernels of a program for an accelerator; null for the CPU's.
   const tsr_abi_device_image *image() const { return deviceImage; }
 
 private:

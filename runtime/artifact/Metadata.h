@@ -97,7 +97,7 @@ struct TensorInfo {
   int64_t localBytes() const;
   int64_t offsetAt(int64_t stage) const;
   bool isAt(int64_t stage) const { return offsetAt(stage) >= 0; }
-  /// The first stage that has it.
+  /// Returns the first stage that has it.
   int64_t firstStage() const;
   /// "parameter 'transformer.wte.weight'"
   std::string describe() const;
@@ -157,7 +157,8 @@ struct Model {
   /// another one.
   std::vector<std::string> unknownKeys;
 
-  /// Labels of a sequence, and the tokens that make its inputs and labels.
+  /// Returns the labels of a sequence, and the tokens that make its inputs and
+  /// labels.
   int64_t labels() const { return decoder ? decoder->target : sequence; }
   int64_t columns() const { return sequence + (decoder ? labels() : 1); }
   bool ignoresLabels() const { return maskToken || decoder || causalIgnores; }
@@ -241,7 +242,7 @@ int64_t elementsOf(const std::vector<int64_t> &shape);
 /// "[2, 3]"
 std::string describeShape(const std::vector<int64_t> &shape);
 
-/// The members of an object, as JSON.
+/// Returns the members of an object, as JSON.
 std::map<std::string, std::string> parseKeys(const JsonView &view);
 
 /// Parses and checks; `source` names the file in errors (TSR_CORRUPT).

@@ -63,8 +63,8 @@ private:
   int64_t globalStart = 0, rows = 1, length = 1, longest, pieces = 1;
 };
 
-/// The first coordinate on an axis that has anything of the tensor: a stage may
-/// have none.
+/// Returns the first coordinate on an axis that has anything of the tensor: a
+/// stage may have none.
 int64_t firstOnAxis(const TensorInfo &tensor, const Mesh &mesh, int64_t axis);
 
 /// True for one rank of all that hold equal copies; a partial tensor's sums

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// The table of the CPU's entries (Entries.cpp); its context is a Rank.
+/// Returns the table of the CPU's entries (Entries.cpp); its context is a Rank.
 const tsr_abi_api &cpuApi();
 
 /// Runs the program on `arena` with the CPU's entries.

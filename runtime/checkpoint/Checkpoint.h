@@ -102,8 +102,8 @@ struct ConfigText {
 /// none.
 std::vector<ConfigText> configTexts(const Metadata &metadata);
 
-/// The files of a model's folder that say how to use it, but for its weights:
-/// config, tokenizer, pooling. TSR_IO.
+/// Returns the files of a model's folder that say how to use it, but for its
+/// weights: config, tokenizer, pooling. TSR_IO.
 std::vector<CarriedFile> readModelFiles(const std::string &folder);
 /// Writes those of them that are not there. TSR_IO.
 void writeModelFiles(const std::vector<CarriedFile> &files,

@@ -75,8 +75,8 @@ public:
     } catch (...) { // the session is dead, and says so at its next call
     }
   }
-  /// The next `count` bytes of the files, which end where a tensor of theirs
-  /// does; valid until the next call. For the first process alone.
+  /// Returns the next `count` bytes of the files, which end where a tensor of
+  /// theirs does; valid until the next call. For the first process alone.
   const char *take(size_t count) {
     if (taken == bytes.size())
       takeTensor();

@@ -65,7 +65,7 @@ void Merging::checkTrainedBeside(const std::string &model,
                 adapter);
 }
 
-/// The files that the model has.
+/// Returns the files that the model has.
 std::vector<FileShard> Merging::shards() const {
   std::vector<FileShard> shards;
   std::map<const InputFile *, size_t> known;

@@ -42,8 +42,8 @@ private:
   std::map<std::string, const FileTensor *> entries;
 };
 
-/// The weights that a user names: a file that TensorFiles takes, or a directory
-/// that holds model.safetensors or its index. TSR_NOT_FOUND.
+/// Returns the weights that a user names: a file that TensorFiles takes, or a
+/// directory that holds model.safetensors or its index. TSR_NOT_FOUND.
 std::string weightsFile(const std::string &path);
 
 } // namespace tessera

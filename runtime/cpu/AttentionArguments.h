@@ -21,12 +21,12 @@ struct AttentionArguments {
   bool isSlice() const { return keysTotal != 0; }
   /// The keys of which these are a slice, or these.
   int64_t allKeys() const { return isSlice() ? keysTotal : seqK; }
-  /// Position of query 0, counted from key 0; negative where query 0 lies
-  /// before a slice of the keys.
+  /// Returns the position of query 0, counted from key 0; negative where query
+  /// 0 lies before a slice of the keys.
   int64_t firstQuery() const { return queryStart - keyStart; }
   /// Query heads that share a key/value head.
   int64_t group() const { return heads / kvHeads; }
-  /// The window, or 0 where it hides no key from any query.
+  /// Returns the window, or 0 where it hides no key from any query.
   int64_t activeWindow() const {
     return causal && firstQuery() + seqQ > window ? window : 0;
   }

@@ -35,7 +35,7 @@ struct Square {
   bool windowed() const { return window != 0 && queries - 1 + shift >= window; }
   bool hidesKeys() const { return masked || windowed() || querySegments; }
 
-  /// Keys that some query of vector v sees, or more.
+  /// Returns the keys that some query of vector v sees, or more.
   template <typename T> int64_t keysSeen(int64_t v) const {
     return diagonal ? minimum(keys, (v + 1) * kLanes<T>) : keys;
   }
@@ -158,7 +158,7 @@ static void sumOverQueries(const Square &q, const T *s, Rows<T> values, T *out,
                 values.row, out + r * padded, padded, Start::Old);
 }
 
-/// Lanes whose segment this is.
+/// Returns the lanes whose segment this is.
 template <typename T>
 static inline Vec<Int<T>> ofSegment(const int32_t *lanes, int32_t segment) {
   Vec<Int<T>> own;
@@ -167,7 +167,8 @@ static inline Vec<Int<T>> ofSegment(const int32_t *lanes, int32_t segment) {
   return own == Int<T>(segment);
 }
 
-/// Lanes of vector v (queries) that see key r of a square that hides keys.
+/// Returns the lanes of vector v (queries) that see key r of a square that
+/// hides keys.
 template <typename T>
 static inline Vec<Int<T>> seesKey(const Square &q, int64_t r, int64_t v) {
   Vec<Int<T>> lane;
@@ -186,8 +187,8 @@ static inline Vec<Int<T>> seesKey(const Square &q, int64_t r, int64_t v) {
   return seen;
 }
 
-/// Biases of a square's first query and key on: query j and key r have
-/// element j - r.
+/// Returns the biases of a square's first query and key on: query j and key r
+/// have element j - r.
 template <typename T>
 static inline const T *biasOf(const AttentionProblem &p, const Square &square,
                               int64_t head) {

@@ -68,7 +68,7 @@ struct AttentionProblem : AttentionArguments {
   }
 };
 
-/// The problem of checked arguments, without buffers.
+/// Returns the problem of checked arguments, without buffers.
 AttentionProblem attentionProblem(const AttentionArguments &arguments);
 
 /// The unit of parallel work: one key/value head of one sequence, some of its

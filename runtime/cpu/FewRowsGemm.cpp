@@ -22,7 +22,7 @@ static int64_t columnOf(const GemmProblem &p, int64_t part, int64_t parts) {
   return std::min(p.n, (p.n + strip - 1) / strip * part / parts * strip);
 }
 
-/// Threads that the bytes of B are worth.
+/// Returns the threads that the bytes of B are worth.
 static int partsOf(int threads, const GemmProblem &p) {
   constexpr int64_t least = 1 << 16;
   const int64_t bytes = p.int8B ? 1 : p.dtypeAB == TSR_DTYPE_BF16 ? 2 : 4;

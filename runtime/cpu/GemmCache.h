@@ -32,7 +32,7 @@ private:
 
 class GemmCache {
 public:
-  /// The calling thread's cache.
+  /// Returns the calling thread's cache.
   static GemmCache &ofThisThread();
 
   /// Runs `p` on the calling thread's OpenMP setting. Throws dnnl::error and

@@ -14,8 +14,8 @@ static int64_t border(int64_t size, int64_t step, int64_t part, int64_t parts) {
   return std::min(size, steps * part / parts * step);
 }
 
-/// Rows and columns that a region packs; regions below a tile are a last
-/// choice.
+/// Returns the rows and columns that a region packs; regions below a tile are a
+/// last choice.
 static int64_t packingCost(const GemmProblem &p, int64_t down, int64_t across) {
   const int64_t rows = (p.m + down - 1) / down;
   const int64_t columns = (p.n + across - 1) / across;

@@ -17,7 +17,8 @@ struct PositionBuckets {
   int64_t buckets, maxDistance;
   bool causal;
 
-  /// The buckets of one direction; those of them that hold one distance each.
+  /// Returns the buckets of one direction; those of them that hold one distance
+  /// each.
   int64_t ofDirection() const { return causal ? buckets : buckets / 2; }
   int64_t exact() const { return ofDirection() / 2; }
 

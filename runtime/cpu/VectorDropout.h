@@ -17,8 +17,8 @@ namespace TESSERA_CPU_TARGET {
 
 using Words = Vec<uint64_t>;
 
-/// Products of the low halves of the lanes. The compiler does not find the
-/// instruction by itself.
+/// Returns the products of the low halves of the lanes. The compiler does not
+/// find the instruction by itself.
 static inline Words multiplyLow(Words a, Words b) {
 #if defined(__AVX512F__)
   return (Words)_mm512_mul_epu32((__m512i)a, (__m512i)b);
@@ -36,7 +36,7 @@ static inline Vec<uint32_t> oddLanes(Vec<uint32_t> a, Lanes<I...>) {
   return __builtin_shufflevector(a, a, (I | 1)...);
 }
 
-/// The upper halves of the lanes (twice). A shuffle, not a shift:
+/// Returns the upper halves of the lanes (twice). A shuffle, not a shift:
 /// multiplications and shifts share a port on Intel's cores.
 static inline Words upperHalves(Words a) {
   return (Words)oddLanes((Vec<uint32_t>)a,
@@ -55,8 +55,8 @@ struct PhiloxKeys {
   }
 };
 
-/// First output words, in the low halves of the lanes. The upper halves hold
-/// rubbish, which multiplyLow ignores. The third and fourth word
+/// Returns the first output words, in the low halves of the lanes. The upper
+/// halves hold rubbish, which multiplyLow ignores. The third and fourth word
 /// are 0 at the start, so round 0 has one product; the last round needs one.
 static inline Words philoxWords(Words index, const PhiloxKeys &keys) {
   const Words c0 = Words{} + 0xD2511F53u, c1 = Words{} + 0xCD9E8D57u;
@@ -109,7 +109,7 @@ public:
         index[part][i] = first + uint64_t(part * kWords + i) * stride;
   }
 
-  /// All ones where kept. The threshold is at least 1 and at most 2^32.
+  /// Returns all ones where kept. The threshold is at least 1 and at most 2^32.
   Vec<Int<T>> keep(uint64_t t) const {
     Words word = philoxWords(index[0] + t, keys);
     if constexpr (kParts == 1)

@@ -26,7 +26,7 @@ private:
       images; ///< ranks of one GPU share it
 };
 
-/// The GPUs that this process sees.
+/// Returns the GPUs that this process sees.
 std::vector<DeviceProperties> visibleDevices();
 
 } // namespace tessera::cuda

@@ -99,7 +99,7 @@ bool numbersRounds(const Call &call) {
          call.args[TSR_ROUTED_KIND] == TSR_ROUTED_ROUNDS;
 }
 
-/// The gated rows of an all_to_all; the gates are null if it has none.
+/// Returns the gated rows of an all_to_all; the gates are null if it has none.
 GatedRows gatedOf(const Call &call) {
   if (!call.buffers[2])
     return {};

@@ -48,7 +48,7 @@ DevicePart productsPart() {
       "", ""};
 }
 
-/// The version, where attention uses it.
+/// Returns the version, where attention uses it.
 DevicePart cudnnPart() {
   std::string absence = CudnnAttention::absence();
   return {"cudnn", absence.empty() ? CudnnAttention::version() : "",

@@ -20,7 +20,7 @@ std::string architecture() {
   return concat("sm_", major, minor);
 }
 
-/// The words of `.target sm_80` in PTX, or "unknown".
+/// Returns the words of `.target sm_80` in PTX, or "unknown".
 std::string targetOf(const tsr_abi_device_image &image) {
   const char *at = std::strstr(image.ptx, ".target ");
   if (!at)

@@ -9,7 +9,7 @@
 
 namespace tessera::cuda {
 
-/// Bytes of device memory that scatterAdd needs.
+/// Returns the bytes of device memory that scatterAdd needs.
 size_t scatterWorkspace(const ScatterProblem &problem);
 
 /// table[ids[r] - start, :] += source[r, :], rows in order: the CPU's bits.

@@ -42,9 +42,10 @@ public:
 
   /// Tokens of the part that is read, as are the numbers below.
   int64_t tokens() const;
-  /// Bytes of a token in the file that has the widest.
+  /// Returns the bytes of a token in the file that has the widest.
   int64_t tokenBytes() const;
-  /// Documents in the files that say where theirs begin; 0: none does.
+  /// Returns the documents in the files that say where theirs begin; 0: none
+  /// does.
   int64_t documents() const;
   struct Document {
     int64_t first, tokens; ///< in the parts of all files, joined

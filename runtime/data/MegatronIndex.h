@@ -31,10 +31,10 @@ public:
   int64_t tokens() const { return total; }
   int64_t documents() const { return last; }
   const InputFile &content() const { return file; }
-  /// The first token of a document; of `documents()`: tokens().
+  /// Returns the first token of a document; of `documents()`: tokens().
   int64_t begin(int64_t document) const;
-  /// The document that begins nearest to a token, of several the earliest one.
-  /// documents() counts: the end of the data.
+  /// Returns the document that begins nearest to a token, of several the
+  /// earliest one. documents() counts: the end of the data.
   int64_t nearest(int64_t token) const;
 
 private:

@@ -19,11 +19,12 @@ public:
             int64_t vocabulary);
 
   int64_t count() const { return format.count; }
-  /// The path of the tokens: the .bin file if the .idx file was named.
+  /// Returns the path of the tokens: the .bin file if the .idx file was named.
   const std::string &path() const { return file.path(); }
-  /// The index that says where documents begin, or null if the file has none.
+  /// Returns the index that says where documents begin, or null if the file has
+  /// none.
   const MegatronIndex *index() const { return format.index.get(); }
-  /// Bytes of a token.
+  /// Returns the bytes of a token.
   int64_t width() const { return format.width; }
   /// Hash of the first and the last tokens, whatever their width in the file.
   uint64_t sampleHash() const { return hashOfSample; }

@@ -19,7 +19,7 @@ std::string sampleOf(const InputFile &file) {
   return bytes;
 }
 
-/// A file without a header.
+/// Returns a file without a header.
 static TokenFormat rawFormat(const InputFile &file, int64_t width) {
   auto size = static_cast<int64_t>(file.size());
   if (size % width != 0)
@@ -94,7 +94,7 @@ static std::string withSuffix(const std::string &path, const char *suffix) {
   return path.substr(0, path.size() - 4) + suffix;
 }
 
-/// The `.idx` file beside a `.bin` file, or "".
+/// Returns the `.idx` file beside a `.bin` file, or "".
 static std::string findIndex(const InputFile &file) {
   if (!hasSuffix(file.path(), ".bin"))
     return "";

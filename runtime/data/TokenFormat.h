@@ -30,8 +30,8 @@ struct TokenFormat {
 constexpr int64_t sampleBytes = 1 << 16;
 std::string sampleOf(const InputFile &file);
 
-/// The file that holds the tokens: `path`, or the .bin file beside it if it is
-/// the .idx file of Megatron data. TSR_NOT_FOUND: there is none.
+/// Returns the file that holds the tokens: `path`, or the .bin file beside it
+/// if it is the .idx file of Megatron data. TSR_NOT_FOUND: there is none.
 std::string findTokens(const std::string &path, const std::string &asked);
 
 /// Finds how `file` holds ids below `vocabulary`. `asked` is a format as users

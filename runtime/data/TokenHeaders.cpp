@@ -76,7 +76,8 @@ static constexpr std::string_view numpyMagic = "\x93NUMPY";
 
 bool isNumpy(std::string_view head) { return beginsWith(head, numpyMagic); }
 
-/// The dictionary in the header; `out_end` is the first byte of the array.
+/// Returns the dictionary in the header; `out_end` is the first byte of the
+/// array.
 static std::string numpyText(const InputFile &file, int64_t &out_end) {
   constexpr uint32_t longest = 1 << 15;
   uint64_t begin = numpyMagic.size() + 2;

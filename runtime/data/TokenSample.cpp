@@ -43,7 +43,8 @@ bool isLikeInt64(std::string_view bytes) {
   return hasHighHalves<uint32_t>(bytes, 0);
 }
 
-/// Bytes of the character of UTF-8 that begins with `byte`; 0: none does.
+/// Returns the bytes of the character of UTF-8 that begins with `byte`; 0: none
+/// does.
 static size_t characterBytes(unsigned char byte) {
   bool isSpace = byte >= '\t' && byte <= '\r';
   if (byte < 128)

@@ -108,8 +108,8 @@ public:
 
   /// Throws if the artifact cannot run here: features, memory, communicator.
   virtual void check(const DeviceRequest &request) const = 0;
-  /// The rank's device and arena; runs on the rank's thread, all ranks at once.
-  /// The rank outlives the result.
+  /// Returns the rank's device and arena; runs on the rank's thread, all ranks
+  /// at once. The rank outlives the result.
   virtual std::unique_ptr<DeviceRank> openRank(Rank &rank) = 0;
   virtual DeviceReport report() const = 0;
 };

@@ -12,7 +12,7 @@ void *load(const std::string &file) {
   return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
-/// The directory of the library that this code lies in, or "".
+/// Returns the directory of the library that this code lies in, or "".
 std::string ownDirectory() {
   static const char anchor = 0;
   Dl_info info;

@@ -17,7 +17,7 @@ class PieceWriter {
 public:
   PieceWriter(const Rank &rank, const TensorInfo &tensor);
 
-  /// The most bytes of a piece.
+  /// Returns the most bytes of a piece.
   int64_t mostBytes() const;
   /// A piece of `count` elements from `first` on, to be filled; `zero`: but for
   /// gaps, which are zero already where it is filled in place.

@@ -86,7 +86,8 @@ public:
   /// Then calls the listeners of what was made.
   int64_t step();
 
-  /// Tokens of prompts that no step ran: their keys and values were there.
+  /// Returns the tokens of prompts that no step ran: their keys and values were
+  /// there.
   int64_t reused() const;
   /// Returns the most probability, over the tokens so far, that top_p or min_p
   /// would have kept beyond the artifact's candidates.

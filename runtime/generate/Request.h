@@ -64,7 +64,8 @@ struct Request {
 
   bool isQueued() const { return slot < 0; }
   bool isScored() const { return given > 0; }
-  /// Positions that steps run: nothing is asked after the last scored token.
+  /// Returns the positions that steps run: nothing is asked after the last
+  /// scored token.
   int64_t length() const {
     return static_cast<int64_t>(tokens.size()) - isScored();
   }

@@ -36,9 +36,9 @@ struct BestLogits {
 
 class Sampler {
 public:
-  /// The token that follows `text`. The largest logit, of equal ones the first;
-  /// or, with a temperature T, the largest of logit / T plus Gumbel noise, a
-  /// sample of the softmax, among those that `sampling` keeps.
+  /// Returns the token that follows `text`. The largest logit, of equal ones
+  /// the first; or, with a temperature T, the largest of logit / T plus Gumbel
+  /// noise, a sample of the softmax, among those that `sampling` keeps.
   template <class Logit>
   Choice choose(const Logit *logits, int64_t count, const Sampling &sampling,
                 const std::vector<int32_t> &text);

@@ -48,7 +48,7 @@ private:
   int64_t channel = 0;
 };
 
-/// The least f32 that is at least `value`.
+/// Returns the least f32 that is at least `value`.
 double roundedUp(double value) {
   auto rounded = static_cast<float>(value);
   return rounded < value ? std::nextafter(rounded, INFINITY) : rounded;

@@ -115,7 +115,7 @@ public:
   const std::string &deviceText() const;
   /// The state is defined: parameters can be trained and saved.
   bool isReady() const { return ready; }
-  /// Largest size of a file of saved weights; 0: one file has all.
+  /// Returns the largest size of a file of saved weights; 0: one file has all.
   int64_t maxShardBytes() const { return shardBytes; }
   /// Returns the notes of the last save or load of weights, a line each.
   const std::string &notes() const { return noteText; }

@@ -61,7 +61,7 @@ static Tokens shiftedRight(const Decoder &decoder, const Tokens &labels) {
       };
 }
 
-/// Rows of a source and its target, whose padding is no label.
+/// Returns the rows of a source and its target, whose padding is no label.
 static StepInputs pairsOf(const Model &model, const int32_t *tokens) {
   constexpr int32_t ignored = -100;
   const Decoder &decoder = *model.decoder;

@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// Bytes of one element; 0 for an unknown type.
+/// Returns the bytes of one element; 0 for an unknown type.
 int64_t dtypeBytes(int dtype);
 /// "f32", as the metadata spells it.
 const char *dtypeName(int dtype);

@@ -38,11 +38,12 @@ public:
   JsonView(const nlohmann::json &value, std::string source)
       : value(&value), source(std::move(source)) {}
 
-  /// The member `key`; an error if it is missing or this is not an object.
+  /// Returns the member `key`; an error if it is missing or this is not an
+  /// object.
   JsonView at(const char *key) const;
   bool has(const char *key) const;
   void requireObject() const;
-  /// The elements of an array.
+  /// Returns the elements of an array.
   std::vector<JsonView> items() const;
 
   int64_t integer(int64_t low, int64_t high) const;

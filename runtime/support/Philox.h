@@ -11,7 +11,8 @@
 
 namespace tessera {
 
-/// First output word of the block with counter (index low, index high, 0, 0).
+/// Returns the first output word of the block with counter (index low, index
+/// high, 0, 0).
 inline uint32_t philox(uint64_t index, uint64_t key) {
   uint32_t c0 = static_cast<uint32_t>(index);
   uint32_t c1 = static_cast<uint32_t>(index >> 32);

@@ -21,7 +21,7 @@ public:
   explicit Secret(std::string key);
 
   explicit operator bool() const { return !key.empty(); }
-  /// The text's HMAC-SHA256 under the secret.
+  /// Returns the text's HMAC-SHA256 under the secret.
   Digest authenticate(const std::string &text) const;
 
 private:

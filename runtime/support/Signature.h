@@ -40,7 +40,8 @@ PublicKey readPublicKey(const std::string &path);
 
 class PrivateKey {
 public:
-  /// Errors as of readPublicKey; a key that a passphrase protects is refused.
+  /// Returns the errors as of readPublicKey; a key that a passphrase protects
+  /// is refused.
   explicit PrivateKey(const std::string &path);
 
   PublicKey publicKey() const;

@@ -36,7 +36,7 @@ std::unique_ptr<Decoder> readDecoder(const JsonView &part);
 
 /// The bytes of a token: those that its characters stand for, or its own.
 void appendTokenBytes(std::string &out, std::string_view token);
-/// The byte that a token such as "<0x0A>" names, or -1.
+/// Returns the byte that a token such as "<0x0A>" names, or -1.
 int byteOfToken(std::string_view token);
 
 } // namespace tessera

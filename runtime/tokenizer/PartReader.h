@@ -15,7 +15,7 @@ namespace tessera {
 /// Throws TSR_UNSUPPORTED: "FILE: 'PATH' WHAT".
 [[noreturn]] void refusePart(const JsonView &part, const std::string &what);
 
-/// The part's "type".
+/// Returns the part's "type".
 std::string typeOf(const JsonView &part);
 
 /// TSR_UNSUPPORTED names a key that is not one of these.

@@ -16,8 +16,8 @@ struct pcre2_real_jit_stack_8;
 
 namespace tessera {
 
-/// The expression in PCRE2's syntax. TSR_UNSUPPORTED names the first construct
-/// that has no counterpart; `where` says whose expression it is.
+/// Returns the expression in PCRE2's syntax. TSR_UNSUPPORTED names the first
+/// construct that has no counterpart; `where` says whose expression it is.
 std::string translatePattern(std::string_view pattern,
                              const std::string &where);
 

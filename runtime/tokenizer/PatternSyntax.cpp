@@ -29,8 +29,8 @@ static const char *const patternNoSpaces =
     "\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-"
     "\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{10ffff}";
 
-/// Characters of a general category that PCRE2's Unicode has not yet, as
-/// ranges of a class.
+/// Returns the characters of a general category that PCRE2's Unicode has not
+/// yet, as ranges of a class.
 static std::string newerCharacters(const std::string &category) {
   char version[32] = "";
   pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version);

@@ -28,7 +28,7 @@ struct PreTokenizers {
 
 /// Sequences become one list. TSR_CORRUPT, TSR_UNSUPPORTED.
 PreTokenizers readPreTokenizers(const JsonView &part);
-/// The step that `endsInBytes` leaves out.
+/// Returns the step that `endsInBytes` leaves out.
 std::unique_ptr<PreTokenizer> makeByteStep();
 
 /// U+2581 for spaces, as sentencepiece writes them.

@@ -75,8 +75,9 @@ bool TextStream::isTooEarly() const {
          window.size() < fruitlessIds + fruitlessIds / 8;
 }
 
-/// The text of the ids that are not given yet. The window goes on with these
-/// alone: what a decoder makes of a token depends on one before it at most.
+/// Returns the text of the ids that are not given yet. The window goes on with
+/// these alone: what a decoder makes of a token depends on one before it at
+/// most.
 std::string TextStream::takeWindow(const std::string &text) {
   std::string part;
   std::vector<int32_t> rest(window.begin() + givenIds, window.end());

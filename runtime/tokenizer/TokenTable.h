@@ -29,7 +29,7 @@ public:
   void add(std::string_view text, int32_t id);
   /// `none` if there is no such token.
   int32_t find(std::string_view text) const;
-  /// Texts.
+  /// Returns the texts.
   size_t size() const { return entries.size(); }
   /// The largest id and one.
   int32_t end() const { return static_cast<int32_t>(byId.size()); }

@@ -108,7 +108,7 @@ static void readSpecialTokens(const std::string &path, FolderConfig &config) {
     config.endToken = end;
 }
 
-/// The file that holds the tokenizer.
+/// Returns the file that holds the tokenizer.
 static std::string findFile(const std::string &folder) {
   for (const char *name : {"/tokenizer.json", "/tokenizer.model"})
     if (isFile(folder + name))

@@ -35,7 +35,7 @@ public:
   /// their tokens.
   virtual bool appendBytesOf(int32_t id, tsr_special special,
                              std::string &bytes) const = 0;
-  /// The byte that a token stands for among texts; -1: it is none.
+  /// Returns the byte that a token stands for among texts; -1: it is none.
   virtual int byteOf(int32_t id) const = 0;
 
   /// Returns how many bytes of text ids in [0, vocabularySize()) stand for,

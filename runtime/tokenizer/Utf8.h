@@ -54,14 +54,14 @@ inline void appendCodePoint(std::string &text, char32_t c) {
   text.append(bytes, length);
 }
 
-/// Bytes of the longest valid prefix.
+/// Returns the bytes of the longest valid prefix.
 size_t validPrefix(std::string_view text);
 
 /// `text`, or a copy in `storage` with U+FFFD for each maximal part of it that
 /// no UTF-8 begins with, as Python's errors="replace" does.
 std::string_view validUtf8(std::string_view text, std::string &storage);
 
-/// The first characters of `text`, for errors.
+/// Returns the first characters of `text`, for errors.
 std::string excerpt(std::string_view text);
 
 /// Bytes at the end of `text` that begin a code point and do not complete it.

@@ -133,7 +133,7 @@ private:
     return with(begin, end, "");
   }
 
-  /// A value at which readers go wrong.
+  /// Returns a value at which readers go wrong.
   std::string edge() {
     static const char *const edges[] = {"null",
                                         "true",

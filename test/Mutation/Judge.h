@@ -33,7 +33,7 @@ public:
   /// False after an error. `scratch` is the prefix of files that it may write.
   bool start(KernelObjects &kernels, const std::string &scratch);
 
-  /// The program of no mutant.
+  /// Returns the program of no mutant.
   Verdict judgeOriginal();
   Verdict judge(const Mutant &mutant);
   /// Does anything read the factors of ops of this name?

@@ -86,7 +86,7 @@ std::string text(Type type) {
   return text;
 }
 
-/// The attribute that names a parameter or data; null: it is neither.
+/// Returns the attribute that names a parameter or data; null: it is neither.
 StringAttr nameOf(func::FuncOp func, unsigned index) {
   auto name =
       func.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kParamAttr);

@@ -95,7 +95,8 @@ localizedMutants(mlir::ModuleOp localized,
                  llvm::function_ref<bool(llvm::StringRef opName)> isRead);
 /// Positions of a rank and keys of dropout replaced, loops shortened.
 Mutants loweredMutants(mlir::ModuleOp lowered);
-/// Collectives deleted, with other operands, over other axes, of another kind.
+/// Returns the collectives deleted, with other operands, over other axes, of
+/// another kind.
 Mutants collectiveMutants(mlir::ModuleOp lowered);
 /// Messages left out, sent elsewhere, in another order.
 Mutants messageMutants(mlir::ModuleOp lowered);

@@ -18,7 +18,8 @@ using Outcome = std::map<std::string, std::vector<double>>;
 /// the program cannot be loaded or fails.
 std::optional<Outcome> train(const std::string &artifactPath, bool isMasked);
 
-/// Largest difference of any tensor, relative to its largest element.
+/// Returns the largest difference of any tensor, relative to its largest
+/// element.
 double difference(const Outcome &found, const Outcome &wanted);
 
 } // namespace tessera::test

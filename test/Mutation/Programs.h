@@ -40,13 +40,14 @@ public:
   /// `error` has.
   bool build(KernelObjects &kernels, const std::string &serialPath);
 
-  /// The parallel program at a stage.
+  /// Returns the parallel program at a stage.
   mlir::ModuleOp at(Stage stage) { return *parallel[int(stage)]; }
   /// The first error since the last call of `run`.
   const std::string &error() const { return firstError; }
-  /// The serial training step, or programs for generation, not lowered.
+  /// Returns the serial training step, or programs for generation, not lowered.
   mlir::ModuleOp serialStep() { return *serial; }
-  /// The forward program of generation, which is compiled to `serialPath`.
+  /// Returns the forward program of generation, which is compiled to
+  /// `serialPath`.
   const ForwardProgram &forward() const { return whole; }
   /// Runs the passes between two stages; false where one refuses.
   bool advance(mlir::ModuleOp module, Stage from, Stage to);
@@ -54,7 +55,7 @@ public:
   bool check(mlir::ModuleOp module);
   /// From Stage::Planned to an artifact; false where a pass refuses.
   bool compile(mlir::ModuleOp module, const std::string &path);
-  /// The lowered program as text: equal programs run alike.
+  /// Returns the lowered program as text: equal programs run alike.
   static std::string text(mlir::ModuleOp lowered);
 
 private:

@@ -30,7 +30,7 @@ struct Strategy {
   std::string apply(PlanOptions &plan) const;
 };
 
-/// The programs of the table in docs/TheOneRule.md.
+/// Returns the programs of the table in docs/TheOneRule.md.
 std::vector<Strategy> strategies();
 /// Those of the table in docs/Generation.md.
 std::vector<Strategy> generationStrategies();

@@ -24,7 +24,7 @@ protected:
                             "/config.json",
                         build);
   }
-  /// The message of a refused step.
+  /// Returns the message of a refused step.
   static std::string refusal(const char *family, const tsr_batch &batch,
                              const Build &build = Build()) {
     Trainer trainer(compile(family, build));

@@ -266,7 +266,7 @@ TEST(Lora, OtherAdaptersAreRefused) {
             std::string::npos);
 }
 
-/// A directory with the adapter and another value in its config.
+/// Returns a directory with the adapter and another value in its config.
 std::string adapterWith(const std::string &adapter, const std::string &key,
                         const llvm::json::Value &value) {
   std::string directory = scratchPath("adapter");

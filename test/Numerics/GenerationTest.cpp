@@ -315,7 +315,7 @@ json::Object readJson(const std::string &path) {
   return std::move(*parsed->getAsObject());
 }
 
-/// The model of a folder, with so many positions.
+/// Returns the model of a folder, with so many positions.
 std::string longModel(const std::string &folder, int64_t positions) {
   json::Object config = readJson(folder + "/config.json");
   if (config.get("max_position_embeddings"))

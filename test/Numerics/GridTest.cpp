@@ -75,7 +75,7 @@ void expectSameSteps(Trainer &cpu, Trainer &grid) {
     }
 }
 
-/// The 2-norm of a - b.
+/// Returns the 2-norm of a - b.
 double distance(const Values &a, const Values &b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i)

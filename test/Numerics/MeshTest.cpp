@@ -30,7 +30,7 @@ struct Dropout {
   double residual, embedding, attention;
 };
 
-/// A vocabulary that neither 2 nor 4 divides: padded shards.
+/// Returns a vocabulary that neither 2 nor 4 divides: padded shards.
 std::string configWith(Dropout dropout) {
   return scratchFile(
       "config.json",
@@ -52,7 +52,7 @@ std::string compileFor(const std::string &config, const Strategy &strategy,
   return compileModel(config, build);
 }
 
-/// All that a checkpoint holds.
+/// Returns all that a checkpoint holds.
 std::vector<TensorName> stateOf(const Trainer &trainer) {
   std::vector<TensorName> all;
   for (const char *role : {"parameter", "moment1", "moment2"})
@@ -68,7 +68,7 @@ void expectSameBits(Trainer &found, Trainer &wanted) {
         << tensor.role << " " << tensor.name;
 }
 
-/// Losses of `steps` steps from the next one on, tokens by step.
+/// Returns the losses of `steps` steps from the next one on, tokens by step.
 Values train(Trainer &trainer, uint32_t first, uint32_t steps) {
   Values losses;
   for (uint32_t step = first; step < first + steps; ++step) {

@@ -121,7 +121,7 @@ static std::string compileAnew(const std::string &configPath,
   return "";
 }
 
-/// All fields: one that is added does not compile before it is here.
+/// Returns all fields: one that is added does not compile before it is here.
 static auto fieldsOf(const Build &build) {
   const auto &[mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
                virtualStages, precision, batch, microBatches, sequence, target,

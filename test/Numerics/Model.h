@@ -66,10 +66,11 @@ struct Build {
 
 /// A new path in the process's scratch directory, which is removed at its end.
 std::string scratchPath(const std::string &name);
-/// A new file with this text.
+/// Returns a new file with this text.
 std::string scratchFile(const std::string &name, const std::string &text);
 
-/// The config of two layers, 32 wide, with a vocabulary that no axis divides.
+/// Returns the config of two layers, 32 wide, with a vocabulary that no axis
+/// divides.
 std::string smallModelWithDropout(int64_t vocabulary = 61);
 
 /// Path of the artifact; "" with a failed expectation if it does not compile.

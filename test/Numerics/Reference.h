@@ -31,7 +31,8 @@ struct Reference {
   double clipFactor(size_t step) const;
   const Values &gradient(size_t step, const std::string &name) const;
   const Values &parameter(size_t step, const std::string &name) const;
-  /// Moments after `step` (from 0), by their definition from the gradients.
+  /// Returns the moments after `step` (from 0), by their definition from the
+  /// gradients.
   Values moment1(size_t step, const std::string &name) const;
   Values moment2(size_t step, const std::string &name) const;
 };
@@ -39,7 +40,7 @@ struct Reference {
 /// Expects the same names, types, shapes and bytes in two safetensors files.
 void expectSameTensors(const std::string &path, const std::string &wanted);
 
-/// The tensors of a safetensors file, which are in F64.
+/// Returns the tensors of a safetensors file, which are in F64.
 std::map<std::string, Values> readTensors(const std::string &path);
 
 /// Reads DIRECTORY/expected.{json,safetensors}; missing parts are failed

@@ -55,7 +55,7 @@ std::string generatorOf(const Case &given) {
   return compileModel(scratchFile("config.json", given.config), build);
 }
 
-/// Its training step, serial, in f64.
+/// Returns its training step, serial, in f64.
 std::string evaluationOf(const Case &given) {
   Build build;
   build.evaluation = build.ignoresLabels = true;

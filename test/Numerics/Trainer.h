@@ -74,7 +74,8 @@ private:
   std::vector<TensorName> all;
 };
 
-/// Largest difference, relative to the largest of `wanted` (at least `floor`).
+/// Returns the largest difference, relative to the largest of `wanted` (at
+/// least `floor`).
 double relativeError(const Values &found, const Values &wanted,
                      double floor = 1e-300);
 

@@ -38,7 +38,8 @@ logit_bytes = 52
 update_scale = 2
 )";
 
-/// The error of a file with this text, from the line on; "": there is none.
+/// Returns the error of a file with this text, from the line on; "": there is
+/// none.
 std::string errorOf(const std::string &text, Cluster *read = nullptr) {
   // Tests run at the same time.
   std::string path =

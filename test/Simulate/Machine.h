@@ -7,8 +7,8 @@
 
 namespace tessera::simulate {
 
-/// Nodes of two devices: 10 flops and 100 bytes of memory per second; 50 bytes
-/// per second within a node, 10 between nodes.
+/// Returns the nodes of two devices: 10 flops and 100 bytes of memory per
+/// second; 50 bytes per second within a node, 10 between nodes.
 inline Cluster smallCluster(int64_t nodes = 4) {
   Cluster cluster;
   cluster.name = "small";

@@ -7,7 +7,7 @@
 
 using namespace tessera::test;
 
-/// Words up to `end`, which is dropped.
+/// Returns the words up to `end`, which is dropped.
 static States upTo(std::istream &words, const std::string &end) {
   States found;
   for (std::string word; words >> word && word != end;)

@@ -187,7 +187,7 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
       builder.getI64IntegerAttr(0));
 }
 
-/// The op on new arguments; for `map`, one op per function.
+/// Returns the op on new arguments; for `map`, one op per function.
 std::vector<Operation *> TypingTableTest::build(const SharedOp &op) {
   Block &block = newFunction();
   for (auto [k, letters] :

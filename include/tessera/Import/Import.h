@@ -25,9 +25,9 @@ struct ShrinkOptions {
   int64_t sequenceRanks = 1, headRanks = 1, tensorRanks = 1, dataRanks = 1;
 };
 
-/// The size that stands for a larger one, about `limit`: it has the same
-/// remainder by `ranks`, and as many of these have nothing of it. Sizes up to
-/// the limit stay.
+/// Returns the size that stands for a larger one, about `limit`: it has the
+/// same remainder by `ranks`, and as many of these have nothing of it. Sizes up
+/// to the limit stay.
 int64_t shrunkSize(int64_t size, int64_t limit, int64_t ranks);
 
 /// Configs of today state 131072 tokens and more, which few machines can train

@@ -14,8 +14,8 @@ namespace tessera {
 llvm::SmallVector<mlir::Operation *>
 readersOfGradients(mlir::func::FuncOp func);
 
-/// The gates by which everything that reads a value is routed: what they route
-/// nowhere is not read. Null if there are none, or several.
+/// Returns the gates by which everything that reads a value is routed: what
+/// they route nowhere is not read. Null if there are none, or several.
 mlir::Value gatesOfReaders(mlir::Value value);
 
 /// Why the conversions of a typed program communicate, as the report says it.

@@ -28,7 +28,7 @@ struct FactorSpan {
   bool isPadded(dist::MeshAttr mesh) const;
 };
 
-/// The span of a factor of `op`; nullopt if the factor is whole.
+/// Returns the span of a factor of `op`; nullopt if the factor is whole.
 std::optional<FactorSpan> spanOf(mlir::Operation *op, char factor);
 /// Records the span of a factor.
 void setSpan(mlir::Operation *op, char factor, const FactorSpan &span);
@@ -42,7 +42,7 @@ mlir::Value validOf(mlir::OpBuilder &builder, mlir::Location loc,
                     const FactorSpan &span);
 /// Number of the micro-batch that an op works on (i64); null if there is one.
 mlir::Value microBatchOf(mlir::OpBuilder &builder, mlir::Operation *op);
-/// An i64 constant.
+/// Returns an i64 constant.
 mlir::Value i64(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
 
 } // namespace tessera

@@ -7,9 +7,9 @@
 
 namespace tessera::pipeline {
 
-/// A row per stage, a box per task with its micro-batch where that is readable;
-/// later chunks of a stage are darker. A long timeline is broken into lines.
-/// The text is a complete SVG document.
+/// Returns a row per stage, a box per task with its micro-batch where that is
+/// readable; later chunks of a stage are darker. A long timeline is broken into
+/// lines. The text is a complete SVG document.
 std::string drawSchedule(const PipelineSchedule &schedule,
                          const Simulation &simulation);
 

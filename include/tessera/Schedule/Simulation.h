@@ -16,8 +16,8 @@ namespace tessera::pipeline {
 struct Times {
   std::vector<double> forward, backward, weights;
 
-  /// All chunks alike: a stage's forward takes 1, its backward 2, as matrix
-  /// products do.
+  /// Returns all chunks alike: a stage's forward takes 1, its backward 2, as
+  /// matrix products do.
   static Times equal(const Shape &shape);
 };
 

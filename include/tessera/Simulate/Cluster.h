@@ -228,8 +228,8 @@ struct Cluster {
 /// there.
 llvm::Expected<Cluster> readCluster(const std::string &path);
 
-/// A file that readCluster reads as this cluster; what was measured of CPUs is
-/// rounded to four digits.
+/// Returns a file that readCluster reads as this cluster; what was measured of
+/// CPUs is rounded to four digits.
 std::string clusterText(const Cluster &cluster);
 
 } // namespace tessera::simulate

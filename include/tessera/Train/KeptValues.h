@@ -26,10 +26,10 @@ struct Repetition {
   llvm::DenseMap<llvm::StringRef, Kind> layers; ///< Keyed by name.
 };
 
-/// The values of the forward program that are computed again in backward.
-/// `func` is @gradients: forward ops, then backward ops, in one block. Values
-/// that depend on parameters alone are kept; so is what one layer hands to
-/// another.
+/// Returns the values of the forward program that are computed again in
+/// backward. `func` is @gradients: forward ops, then backward ops, in one
+/// block. Values that depend on parameters alone are kept; so is what one layer
+/// hands to another.
 llvm::DenseSet<mlir::Value> valuesToRecompute(mlir::func::FuncOp func,
                                               Repetition repetition);
 

@@ -53,7 +53,7 @@ struct HeldParameter {
   bool isTrained = true;
 };
 
-/// The parameters of such a step.
+/// Returns the parameters of such a step.
 std::vector<HeldParameter> heldParameters(mlir::func::FuncOp step);
 
 } // namespace tessera

@@ -48,9 +48,9 @@ public:
   /// Emits all of a body but the combiners of a reduction.
   void emitGeneric(mlir::linalg::GenericOp op, const Position &position);
   void emitOp(mlir::Operation *op, const Position &position);
-  /// The emitted value of a body value or function-level scalar.
+  /// Returns the emitted value of a body value or function-level scalar.
   mlir::Value lookup(mlir::Value scalar, const Position &position);
-  /// The tensor's element at the position: emitted before, or loaded.
+  /// Returns the tensor's element at the position: emitted before, or loaded.
   mlir::Value element(mlir::Value tensor, const Position &position);
   /// Broadcasts a scalar; a vector is returned as it is.
   mlir::Value lanesOf(mlir::Value value, mlir::OpBuilder &builder,
@@ -58,7 +58,8 @@ public:
   void storeElement(mlir::Value tensor, mlir::Value base,
                     const Position &position);
   void storeScratch(mlir::Value tensor, const Position &position);
-  /// The alignment of a vector of `lanes` elements; 0 means that of an element.
+  /// Returns the alignment of a vector of `lanes` elements; 0 means that of an
+  /// element.
   unsigned alignmentOf(mlir::Type element, unsigned lanes) const;
 
 private:

@@ -60,7 +60,8 @@ protected:
   llvm::SmallVector<mlir::Value> resultBuffers;
 };
 
-/// The bits of the widest float that the kernel computes with: 32 or 64.
+/// Returns the bits of the widest float that the kernel computes with: 32 or
+/// 64.
 unsigned widestFloat(const Kernel &kernel);
 
 } // namespace tessera

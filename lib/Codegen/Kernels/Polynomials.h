@@ -38,8 +38,8 @@ public:
   /// A NaN stays one.
   mlir::Value minimum(mlir::Value a, mlir::Value b);
   mlir::Value maximum(mlir::Value a, mlir::Value b);
-  /// An NVIDIA GPU's ex2.approx.ftz: 2^a with an error of 2 ulp, and 0 for
-  /// what is below the smallest normal number.
+  /// Returns an NVIDIA GPU's ex2.approx.ftz: 2^a with an error of 2 ulp, and 0
+  /// for what is below the smallest normal number.
   mlir::Value powerOfTwoOnGpu(mlir::Value a);
   mlir::Value toBits(mlir::Value a);
   mlir::Value fromBits(mlir::Value bits);

@@ -22,7 +22,7 @@ Value BodyEmitter::asI64(Value index, OpBuilder &builder) {
   return arith::IndexCastOp::create(builder, loc, type, index);
 }
 
-/// The pointer at `table[indices but the last, 0]`.
+/// Returns the pointer at `table[indices but the last, 0]`.
 Value BodyEmitter::tableRow(tensor::ExtractOp op, const Position &position) {
   Value base = buffers.lookup(op.getTensor());
   if (op.getIndices().size() != 2)

@@ -139,7 +139,7 @@ static ParseResult parseState(AsmParser &parser, State &state) {
   return parser.parseRParen();
 }
 
-/// The letter after the innermost axis of a dimension, if there is one.
+/// Returns the letter after the innermost axis of a dimension, if there is one.
 static ParseResult parsePadding(AsmParser &parser, State state,
                                 DimPaddings &paddings) {
   StringRef letter;

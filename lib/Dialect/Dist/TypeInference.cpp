@@ -108,7 +108,7 @@ struct FactorSizes {
 
 } // namespace
 
-/// The sizes of the factors, which follow from the operands.
+/// Returns the sizes of the factors, which follow from the operands.
 static FailureOr<FactorSizes> factorSizes(Operation *op, const Signature &sig) {
   FactorSizes sizes;
   assert(sig.ins.size() == op->getNumOperands() && "the op's verifier counts");
@@ -132,7 +132,7 @@ static FailureOr<FactorSizes> factorSizes(Operation *op, const Signature &sig) {
   return sizes;
 }
 
-/// All axes on which an operand is not invariant.
+/// Returns all axes on which an operand is not invariant.
 static SmallVector<StringAttr> axesIn(Operation *op) {
   SmallVector<StringAttr> axes;
   for (Value operand : op->getOperands())

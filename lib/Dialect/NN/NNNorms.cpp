@@ -19,7 +19,8 @@ static Signature normalized(Value x, unsigned operands) {
   return sig;
 }
 
-/// The signature of (gradient, x, weight): linear in gradient and weight.
+/// Returns the signature of (gradient, x, weight): linear in gradient and
+/// weight.
 static Signature inputGradient(Value x) {
   Signature sig = normalized(x, 2);
   sig.ins.push_back(sig.whole);
@@ -27,7 +28,7 @@ static Signature inputGradient(Value x) {
   return sig;
 }
 
-/// The signature of (gradient, x): a sum over rows.
+/// Returns the signature of (gradient, x): a sum over rows.
 static Signature weightGradient(Value x) {
   Signature sig = normalized(x, 2);
   sig.out = sig.whole;

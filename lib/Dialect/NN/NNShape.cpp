@@ -9,7 +9,7 @@ using dist::Padding;
 using dist::Paddings;
 using dist::Signature;
 
-/// Letters of the stacked tensor; 'z' is the stacked dimension.
+/// Returns the letters of the stacked tensor; 'z' is the stacked dimension.
 static std::string stackedLetters(int64_t rank, int64_t dim) {
   std::string letters = Signature::elementwise(rank - 1, 1).out;
   letters.insert(dim, "z");

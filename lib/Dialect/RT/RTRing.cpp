@@ -68,7 +68,8 @@ OpOperand *RingAttentionGradOp::getTiedOperand(unsigned result) {
              : nullptr;
 }
 
-/// The stride of query, key or value, which come after `first` other operands.
+/// Returns the stride of query, key or value, which come after `first` other
+/// operands.
 template <typename OpTy>
 static int64_t strideOf(OpTy op, unsigned operand, unsigned first) {
   const uint64_t rows[] = {op.getRowQ(), op.getRowK(), op.getRowV()};

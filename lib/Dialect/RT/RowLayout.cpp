@@ -12,7 +12,8 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return n;
 }
 
-/// The layout if `part` is `whole` without dimension `dim`, or shorter there.
+/// Returns the layout if `part` is `whole` without dimension `dim`, or shorter
+/// there.
 static std::optional<RowLayout> layoutAlong(ArrayRef<int64_t> whole,
                                             ArrayRef<int64_t> part, size_t dim,
                                             ArrayRef<int64_t> offsets) {

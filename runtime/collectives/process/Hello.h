@@ -62,7 +62,7 @@ struct Table {
 std::string writeTable(const Table &table);
 /// Writes rank 0's answer when something is wrong.
 std::string writeRefusal(const Status &why);
-/// The table of a world, or the refusal as an Error.
+/// Returns the table of a world, or the refusal as an Error.
 Table readTable(const std::string &text, int64_t world);
 constexpr size_t longestTable = json_kinds::rendezvous_table.bytes;
 

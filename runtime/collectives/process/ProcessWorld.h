@@ -37,7 +37,7 @@ public:
   ~ProcessWorld();
 
   const ProcessWorldOptions &options() const { return settings; }
-  /// A peer's data connection.
+  /// Returns a peer's data connection.
   const Socket &data(int64_t peer, Lane lane) const {
     const ProcessLink &link = links.peers[peer];
     return lane == Lane::Program ? link.data : link.background;

@@ -89,7 +89,7 @@ std::string peerHost(const Socket &socket) {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-/// The addresses of a host; null and why if it has none.
+/// Returns the addresses of a host; null and why if it has none.
 static Addresses resolve(const Address &address, std::string *why) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
@@ -100,7 +100,7 @@ static Addresses resolve(const Address &address, std::string *why) {
   return Addresses(code == 0 ? found : nullptr, freeaddrinfo);
 }
 
-/// A listening socket, or an invalid one with errno.
+/// Returns a listening socket, or an invalid one with errno.
 static Socket listenAt(const addrinfo &at) {
   Socket socket = prepared(::socket(at.ai_family, SOCK_STREAM, 0));
   if (!socket)

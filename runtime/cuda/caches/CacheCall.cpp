@@ -87,7 +87,7 @@ std::string tessera::cuda::checkMergeMeans(const MeansProblem &p) {
 
 static int64_t roundUp(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
-/// Positions that a row reads at most: those that the rank has.
+/// Returns the positions that a row reads at most: those that the rank has.
 static int64_t spanOf(const CacheProblem &p) {
   return p.window == 0 ? p.places
                        : std::min(p.places, (p.window - 1) / p.deal + 1);

@@ -55,7 +55,7 @@ public:
   virtual void startWaiting() {}
   /// A failure of queued work, while the rank waits.
   virtual Status poll() = 0;
-  /// A description for people.
+  /// Returns a description for people.
   virtual std::string describe() const = 0;
 };
 

@@ -88,7 +88,7 @@ int64_t storedScores(const AttentionCall &c) {
   return c.heads * whole(c.seqQ) * whole(c.seqK) * bf16Bytes;
 }
 
-/// Sequences that are computed at once; 0: not even one.
+/// Returns the sequences that are computed at once; 0: not even one.
 int64_t partOf(const AttentionCall &c, Direction direction, int64_t limit) {
   if (direction == Direction::Forward)
     return c.batch;

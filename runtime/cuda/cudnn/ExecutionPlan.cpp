@@ -7,7 +7,7 @@
 namespace tessera::cuda {
 
 namespace {
-/// The library's candidates for a graph, best first.
+/// Returns the library's candidates for a graph, best first.
 std::vector<Descriptor> candidatesOf(const Descriptor &graph,
                                      const PlanDevice &device) {
   const CudnnLibrary &cudnn = graph.library();

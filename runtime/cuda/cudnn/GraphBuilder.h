@@ -19,7 +19,7 @@ struct TensorLayout {
   Shape dims, strides;
   cudnnDataType_t type;
 
-  /// Rows and columns exchanged; nothing moves.
+  /// Returns the rows and columns exchanged; nothing moves.
   TensorLayout transposed() const;
   static TensorLayout packed(const Shape &dims, cudnnDataType_t type);
 };
@@ -41,10 +41,10 @@ public:
   explicit GraphBuilder(const CudnnLibrary &cudnn) : cudnn(cudnn) {}
   GraphBuilder(GraphBuilder &&) = default;
 
-  /// A buffer; `id` binds its address at execution, and is below 100.
+  /// Returns a buffer; `id` binds its address at execution, and is below 100.
   GraphTensor bound(int64_t id, const TensorLayout &layout);
   GraphTensor scalar(float value);
-  /// A virtual tensor.
+  /// Returns a virtual tensor.
   GraphTensor temporary(const TensorLayout &layout);
 
   /// c = a b over rows and columns, batches and heads one by one; heads of b
@@ -56,9 +56,9 @@ public:
   GraphTensor apply(cudnnPointwiseMode_t mode, GraphTensor a, GraphTensor b);
   void applyInto(cudnnPointwiseMode_t mode, GraphTensor a, GraphTensor b,
                  GraphTensor result);
-  /// The index of each element of `like` along `axis`, i32.
+  /// Returns the index of each element of `like` along `axis`, i32.
   GraphTensor index(GraphTensor like, int64_t axis);
-  /// A boolean tensor: whether a >= b, both i32.
+  /// Returns a boolean tensor: whether a >= b, both i32.
   GraphTensor atLeast(GraphTensor a, GraphTensor b);
   /// `chosen` where `mask` holds, else `other`.
   GraphTensor select(GraphTensor mask, GraphTensor chosen, GraphTensor other);
@@ -69,7 +69,7 @@ public:
   /// The same elements as a tensor of another layout.
   GraphTensor reshaped(GraphTensor a, const TensorLayout &result);
 
-  /// The finished graph; a null handle: for a device that is described
+  /// Returns the finished graph; a null handle: for a device that is described
   /// elsewhere.
   Descriptor finish(cudnnHandle_t handle);
   const std::deque<GraphScalar> &scalars() const { return constants; }

@@ -106,7 +106,7 @@ TSR_DEVICE ProductTile productTile(const RoutedParams &p, int block, int expert,
   return t;
 }
 
-/// The worst case. checkRouted knows that the number fits.
+/// Returns the worst case. checkRouted knows that the number fits.
 template <Product P>
 Grid productGrid(const RoutedParams &p, int tileRows, int tileColumns) {
   const int m = P == Product::GradWeight ? p.columns : p.tokens;

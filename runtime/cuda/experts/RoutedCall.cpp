@@ -72,7 +72,7 @@ static bool isCompact(const RoutedProblem &p) {
          p.kind != TSR_ROUTED_ROUNDS && !p.movesMessages();
 }
 
-/// Pieces of a message that lie together among compact rows.
+/// Returns the pieces of a message that lie together among compact rows.
 static int64_t segmentsOf(const RoutedProblem &p) {
   return p.own ? 1 : p.experts;
 }

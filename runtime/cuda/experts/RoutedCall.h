@@ -26,9 +26,9 @@ RoutedParams makeRoutedParams(const RoutedProblem &call, void *workspace);
 /// Returns the parameters of a call that moves messages.
 MessageParams messagesOf(const RoutedProblem &call, const RoutedParams &params);
 
-/// The rows of a product's result that are not routed.
+/// Returns the rows of a product's result that are not routed.
 UnroutedRows unroutedOf(const RoutedProblem &call);
-/// The compact rows of a result behind those that are routed.
+/// Returns the compact rows of a result behind those that are routed.
 RestRows restOf(const RoutedProblem &call, const RoutedParams &params);
 
 /// [experts, tokens, row] of elements of 2, 4 or 8 bytes in `rows`.

@@ -40,7 +40,7 @@ NcclCollectives::Group &NcclCollectives::use(int64_t op, int64_t axes) {
   return group;
 }
 
-/// The axes on which the peer is elsewhere: both are in their group.
+/// Returns the axes on which the peer is elsewhere: both are in their group.
 int64_t NcclCollectives::axesTo(int64_t peer) const {
   std::vector<int64_t> there = rank.metadata->mesh.coordinates(peer);
   int64_t axes = 0;

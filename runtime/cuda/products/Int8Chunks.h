@@ -32,11 +32,11 @@ struct Int8Chunk {
 
 /// "", or why device 'cuda' cannot run the product.
 std::string checkInt8(const GemmProblem &problem);
-/// Columns of a chunk; the last one may have fewer.
+/// Returns the columns of a chunk; the last one may have fewer.
 int64_t int8Columns(const GemmProblem &problem);
-/// Bytes of what a chunk's integers become.
+/// Returns the bytes of what a chunk's integers become.
 size_t int8WidenedBytes(const GemmProblem &problem);
-/// The columns from `first` on, a multiple of int8Columns.
+/// Returns the columns from `first` on, a multiple of int8Columns.
 Int8Chunk int8ChunkOf(const GemmProblem &problem, int64_t first, void *widened);
 
 } // namespace tessera::cuda

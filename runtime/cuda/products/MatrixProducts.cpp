@@ -20,8 +20,8 @@ cudaDataType dataType(int64_t dtype) {
                                    : CUDA_R_32F;
 }
 
-/// The largest power of two, up to 256, that divides the address: what the
-/// library may assume.
+/// Returns the largest power of two, up to 256, that divides the address: what
+/// the library may assume.
 int64_t alignmentOf(const void *data) {
   auto address = reinterpret_cast<uint64_t>(data) | 256;
   return static_cast<int64_t>(address & (~address + 1));

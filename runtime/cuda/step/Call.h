@@ -21,7 +21,7 @@ struct Call {
   const int64_t *args;
 };
 
-/// The kernel of a launch.
+/// Returns the kernel of a launch.
 inline const tsr_abi_device_kernel &kernelOf(void *const *buffers) {
   return *static_cast<const tsr_abi_device_kernel *>(buffers[0]);
 }

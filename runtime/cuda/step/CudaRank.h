@@ -116,8 +116,8 @@ private:
   StepWait wait;
 };
 
-/// The table that programs on a GPU call (CudaEntries.cpp); its context is a
-/// CudaRank.
+/// Returns the table that programs on a GPU call (CudaEntries.cpp); its context
+/// is a CudaRank.
 const tsr_abi_api &cudaApi();
 
 } // namespace tessera::cuda

@@ -33,7 +33,7 @@ public:
                      dynamic_cast<const nlohmann::json::exception *>(&error);
     return isClients ? 400 : 500;
   }
-  /// The JSON that says it.
+  /// Returns the JSON that says it.
   static std::string body(int status, const std::string &why) {
     const char *type = status < 500 ? "invalid_request_error" : "server_error";
     nlohmann::json error = {{"message", why}, {"type", type}, {"code", status}};

@@ -72,7 +72,7 @@ public:
     handle.reset(raw);
   }
 
-  /// The fingerprint of the key that signed it; "": unsigned.
+  /// Returns the fingerprint of the key that signed it; "": unsigned.
   std::string signer() const {
     const char *fingerprint = nullptr;
     detail::check(tsr_artifact_signer(get(), &fingerprint));
@@ -83,9 +83,9 @@ public:
   std::int64_t ranks() const { return tsr_artifact_ranks(get()); }
   std::int64_t batch() const { return tsr_artifact_batch(get()); }
   std::int64_t sequence() const { return tsr_artifact_sequence(get()); }
-  /// Tokens of a target in an encoder-decoder model; 0: it is none.
+  /// Returns the tokens of a target in an encoder-decoder model; 0: it is none.
   std::int64_t target() const { return tsr_artifact_target(get()); }
-  /// Tokens per sequence that a step reads.
+  /// Returns the tokens per sequence that a step reads.
   std::int64_t columns() const { return tsr_artifact_columns(get()); }
   std::int64_t vocabulary() const { return tsr_artifact_vocabulary(get()); }
   const tsr_artifact *get() const { return handle.get(); }
@@ -94,7 +94,7 @@ private:
   detail::Handle<tsr_artifact> handle;
 };
 
-/// The defaults of tsr_session_options.
+/// Returns the defaults of tsr_session_options.
 inline tsr_session_options sessionOptions() {
   tsr_session_options options = {};
   options.size = sizeof options;
@@ -168,7 +168,7 @@ public:
     detail::check(tsr_session_evaluate_batch(get(), &batch, &result));
     return result;
   }
-  /// The tokens of a text from `given` on, after those before them.
+  /// Returns the tokens of a text from `given` on, after those before them.
   tsr_score score(const std::vector<std::int32_t> &tokens, std::size_t given) {
     tsr_score result;
     detail::check(
@@ -188,7 +188,7 @@ public:
   bool hadLabels() const { return tsr_session_had_labels(get()) != 0; }
   std::int64_t expertRounds() const { return tsr_session_expert_rounds(get()); }
 
-  /// A global tensor of `count` elements, widened to f64.
+  /// Returns a global tensor of `count` elements, widened to f64.
   std::vector<double> read(const std::string &role, const std::string &name,
                            std::size_t count) {
     std::vector<double> values(count);
@@ -351,7 +351,7 @@ public:
   void cancel(std::int64_t request) {
     detail::check(tsr_generator_cancel(get(), request));
   }
-  /// The tokens that the step took in; 0: there is nothing to do.
+  /// Returns the tokens that the step took in; 0: there is nothing to do.
   std::int64_t step() {
     std::int64_t rows = 0;
     detail::check(tsr_generator_step(get(), &rows));
@@ -375,7 +375,7 @@ public:
     return found != 0;
   }
   std::int64_t active() const { return tsr_generator_active(get()); }
-  /// Tokens of prompts that no step ran.
+  /// Returns the tokens of prompts that no step ran.
   std::int64_t reused() const { return tsr_generator_reused(get()); }
   /// The most probability that candidates have left out of a token's choice.
   double leftOut() const { return tsr_generator_left_out(get()); }
@@ -559,7 +559,7 @@ public:
 
   /// Tokens of the part that is read.
   std::int64_t tokens() const { return tsr_data_tokens(get()); }
-  /// An epoch, or with weights one of each file.
+  /// Returns an epoch, or with weights one of each file.
   std::int64_t sequences() const { return tsr_data_sequences(get()); }
   struct File {
     std::int64_t first, tokens; ///< the file's tokens that are read

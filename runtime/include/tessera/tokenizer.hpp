@@ -23,7 +23,7 @@ struct DestroyTokenizer {
 /// Texts to ids and back.
 class Tokenizer {
 public:
-  /// A Hugging Face folder, or the file in it.
+  /// Returns a Hugging Face folder, or the file in it.
   explicit Tokenizer(const std::string &path) {
     tsr_tokenizer *raw = nullptr;
     detail::check(tsr_tokenizer_load(path.c_str(), &raw));
@@ -44,7 +44,7 @@ public:
     detail::check(tsr_tokenizer_find(get(), token.c_str(), &id));
     return id;
   }
-  /// The token that ends a document; "": the folder names none.
+  /// Returns the token that ends a document; "": the folder names none.
   std::string endToken() const { return tsr_tokenizer_end_token(get()); }
 
   std::vector<std::int32_t> encode(const std::string &text,
@@ -63,7 +63,8 @@ public:
                                        &text, &bytes));
     return {text, bytes};
   }
-  /// Bytes of the text that ids from `first` on add to those before them.
+  /// Returns the bytes of the text that ids from `first` on add to those before
+  /// them.
   std::int64_t countBytes(const std::vector<std::int32_t> &ids,
                           std::size_t first = 0,
                           tsr_special special = TSR_WITHOUT_SPECIAL) const {
@@ -150,7 +151,8 @@ public:
   }
   /// Returns how the files of the folder say that texts end and are drawn.
   const GenerationConfig &generationConfig() const { return config; }
-  /// The text of a token alone; "" of one that pads the model's vocabulary.
+  /// Returns the text of a token alone; "" of one that pads the model's
+  /// vocabulary.
   std::string decode(std::int32_t token) {
     std::lock_guard<std::mutex> lock(mutex);
     return isPadding(token) ? "" : tokenizer.decode({token});
@@ -237,7 +239,7 @@ public:
     return true;
   }
   std::int64_t number() const { return request->number; }
-  /// Tokens of the prompt, and those that were taken.
+  /// Returns the tokens of the prompt, and those that were taken.
   std::size_t promptTokens() const { return given; }
   std::size_t newTokens() const { return count; }
   /// Returns how it has ended; TSR_GOES_ON: it has not.

@@ -99,7 +99,7 @@ TEST(ColumnSlicesImage, SaysTheWorkspaceOfItsKernels) {
   EXPECT_EQ(imageOf({1023, 256}).image().workspace_bytes, 0);
 }
 
-/// The PTX of a kernel.
+/// Returns the PTX of a kernel.
 std::string bodyOf(const LoadedKernels &kernels, const std::string &name) {
   std::string ptx = kernels.image().ptx;
   size_t begin = ptx.find(".entry " + name + "(");

@@ -14,11 +14,12 @@
 #include <string>
 #include <vector>
 
-/// A file of kernels/ with `${NAME}` replaced.
+/// Returns a file of kernels/ with `${NAME}` replaced.
 std::string instantiate(const std::string &file,
                         const std::map<std::string, std::string> &values);
 
-/// The text with rows of that type, RxCxT, beginning every `stride` elements.
+/// Returns the text with rows of that type, RxCxT, beginning every `stride`
+/// elements.
 std::string withRowStride(const std::string &text, const std::string &type,
                           int64_t stride);
 

@@ -65,7 +65,7 @@ std::string signedOne(const std::string &content) {
                       PrivateKey(directory / "key.pem"));
 }
 
-/// A tensor without `init` and `file_shape`, of no axis.
+/// Returns a tensor without `init` and `file_shape`, of no axis.
 nlohmann::json tensorOf(const char *role, const char *name,
                         std::vector<int64_t> shape, int64_t offset) {
   return {{"role", role},         {"name", name},
@@ -412,7 +412,7 @@ enum DataFormat {
   Wrong = 128
 };
 
-/// The options before a file: sequences of 4 and a vocabulary of 64.
+/// Returns the options before a file: sequences of 4 and a vocabulary of 64.
 std::string dataOptions(int format, int sequence = 4, int target = 0) {
   std::string bytes;
   for (int byte : {format, sequence, target, 64, 0})

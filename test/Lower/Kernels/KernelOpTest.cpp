@@ -106,7 +106,7 @@ protected:
     return manager.run(*module);
   }
 
-  /// The only kernel.
+  /// Returns the only kernel.
   func::FuncOp kernel() {
     func::FuncOp found;
     for (auto func : module->getOps<func::FuncOp>())
@@ -126,7 +126,7 @@ protected:
           {0, getLaunchShape(kernel())->count});
   }
 
-  /// The error that lowering a program of one op ends with.
+  /// Returns the error that lowering a program of one op ends with.
   std::string errorOf(const std::string &name) {
     std::string message;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

@@ -102,7 +102,7 @@ protected:
     writeFile(directory / (name + ".pem"), privatePem(key));
     writeFile(directory / (name + ".pub.pem"), publicPem(key));
   }
-  /// The bytes of `artifact`, signed; "" and a status of failure.
+  /// Returns the bytes of `artifact`, signed; "" and a status of failure.
   std::string sign(const std::string &name, tsr_status expected = TSR_OK) {
     std::string key = directory / (name + ".pem");
     const void *bytes = nullptr;

@@ -65,7 +65,7 @@ inline Change renamed(const std::string &from, const std::string &to) {
   };
 }
 
-/// The header of a safetensors file.
+/// Returns the header of a safetensors file.
 inline nlohmann::json headerOf(const std::string &file) {
   uint64_t length = 0;
   std::string content = readFile(file);

@@ -29,7 +29,7 @@ struct Door {
   Reception reception;
 };
 
-/// All that a process says, at once.
+/// Returns all that a process says, at once.
 std::string wordsOf(const std::string &message) {
   Opening opening = openingFor(Secret());
   return std::string(reinterpret_cast<const char *>(&opening), sizeof opening) +

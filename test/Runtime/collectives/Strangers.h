@@ -12,7 +12,8 @@
 
 namespace fixture {
 
-/// A deadline that is late enough on a busy machine: nothing takes so long.
+/// Returns a deadline that is late enough on a busy machine: nothing takes so
+/// long.
 tessera::Deadline soon();
 
 /// Collects what a process tells its operator, from any thread.
@@ -26,9 +27,9 @@ private:
   std::string text;
 };
 
-/// A connection that says `bytes` and nothing more.
+/// Returns a connection that says `bytes` and nothing more.
 tessera::Socket stranger(const std::string &at, const std::string &bytes);
-/// A connection that has introduced itself, with "" for no secret.
+/// Returns a connection that has introduced itself, with "" for no secret.
 tessera::Socket acquaintance(const std::string &at, const std::string &secret);
 /// Returns the bytes that a connection hears until it is closed.
 std::string heardUntilClosed(const tessera::Socket &socket);

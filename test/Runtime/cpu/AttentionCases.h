@@ -7,8 +7,8 @@
 
 namespace tessera::test {
 
-/// Windows of one key, less than a block, blocks and a bit, all but a few keys;
-/// queries that begin anywhere; queries that see no key at all.
+/// Returns the windows of one key, less than a block, blocks and a bit, all but
+/// a few keys; queries that begin anywhere; queries that see no key at all.
 inline std::vector<AttentionCase> windowedCases() {
   std::vector<AttentionCase> cases;
   for (int64_t window : {1, 5, 64, 65, 100, 199})
@@ -58,8 +58,9 @@ inline std::vector<int32_t> joined(std::vector<int32_t> a,
   return a;
 }
 
-/// Documents of one position, of blocks, across them; padding at the end, in
-/// the middle, of whole blocks, of all of a sequence; queries and keys apart.
+/// Returns the documents of one position, of blocks, across them; padding at
+/// the end, in the middle, of whole blocks, of all of a sequence; queries and
+/// keys apart.
 inline std::vector<AttentionCase> segmentedCases() {
   std::vector<AttentionCase> cases;
   const auto keep = [&](AttentionCase c, const std::vector<int32_t> &queries,

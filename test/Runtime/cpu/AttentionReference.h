@@ -67,7 +67,7 @@ struct AttentionData {
 struct AttentionReference {
   explicit AttentionReference(const AttentionData &data);
 
-  /// Index of (b, s, n, d) in o and dQ, and in dK and dV.
+  /// Returns the index of (b, s, n, d) in o and dQ, and in dK and dV.
   int64_t atQ(int64_t b, int64_t s, int64_t n, int64_t d) const;
   int64_t atKV(int64_t b, int64_t s, int64_t n, int64_t d) const;
 

@@ -167,7 +167,7 @@ Buffer scatter(Buffer &source, std::vector<int32_t> ids, int64_t chunks,
   return table;
 }
 
-/// Rows [first, first + ids.size()) of a matrix.
+/// Returns the rows [first, first + ids.size()) of a matrix.
 Buffer rowsOf(const Buffer &matrix, size_t first, size_t count,
               int64_t columns) {
   Buffer rows(TSR_DTYPE_F32, int64_t(count) * columns);

@@ -72,7 +72,8 @@ struct GemmData {
     return gemm(threads, p, error);
   }
 
-  /// Elements by row. As integers they are exact in f32, and so are their sums.
+  /// Returns the elements by row. As integers they are exact in f32, and so are
+  /// their sums.
   static std::vector<float> matrixOf(const Buffer &buffer, int64_t start,
                                      int64_t rows, int64_t columns,
                                      int64_t stride, bool isTransposed) {

@@ -21,7 +21,7 @@ static AttentionProblem problem(int64_t buckets, int64_t maxDistance,
   return p;
 }
 
-/// First distances of the buckets of keys behind the query.
+/// Returns the first distances of the buckets of keys behind the query.
 static std::vector<int64_t> starts(const AttentionProblem &p) {
   std::vector<int64_t> found;
   for (int64_t behind = 0; behind < 300; ++behind) {

@@ -39,7 +39,7 @@ double gateOf(const Buffer &gates, int64_t x, int64_t t) {
   return gates.get(t * kExperts + x);
 }
 
-/// Rows [experts, tokens, columns].
+/// Returns the rows [experts, tokens, columns].
 Buffer makeRows(int64_t dtype, const Buffer &gates, int64_t columns, int seed) {
   Buffer rows(dtype, kExperts * kTokens * columns);
   rows.fillIntegers(seed, 5);
@@ -433,7 +433,7 @@ struct Messages {
     args[TSR_ROUTED_MEMBERS] = 2;
     args[TSR_ROUTED_OWN] = own;
   }
-  /// The result, of `count`; -1: not written.
+  /// Returns the result, of `count`; -1: not written.
   std::vector<double> run(const std::vector<double> &from, int64_t count,
                           std::string *error) {
     Buffer source(TSR_DTYPE_F32, int64_t(from.size()));

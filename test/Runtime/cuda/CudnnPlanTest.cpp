@@ -59,7 +59,7 @@ protected:
     device.finalize("describing a GPU");
   }
 
-  /// Bytes of workspace.
+  /// Returns the bytes of workspace.
   int64_t plan(bool backward) {
     AttentionCall call = callOf(GetParam());
     GraphBuilder graph(*CudnnLibrary::find());

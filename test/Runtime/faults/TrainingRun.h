@@ -23,7 +23,7 @@ public:
 
   /// Trains until `step` is the next one.
   void trainTo(int64_t step);
-  /// All parameters and moments.
+  /// Returns all parameters and moments.
   std::vector<double> state();
 
 private:

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The message with which a second owner is refused; "" if it is not.
+/// Returns the message with which a second owner is refused; "" if it is not.
 std::string refusal(const std::string &path) {
   try {
     OwnedDirectory second(path);

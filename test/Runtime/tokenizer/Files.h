@@ -14,7 +14,7 @@ inline std::string family(const char *name) {
   return std::string(TOKENIZERS) + "/" + name;
 }
 
-/// The file of a family with one value changed.
+/// Returns the file of a family with one value changed.
 inline nlohmann::json changed(const char *name, const char *place,
                               const nlohmann::json &value) {
   nlohmann::json file =

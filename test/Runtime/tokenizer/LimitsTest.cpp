@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A tokenizer of the letters a, b, c and x, and of nothing else.
+/// Returns a tokenizer of the letters a, b, c and x, and of nothing else.
 json letters() {
   json file = {{"version", "1.0"},          {"truncation", nullptr},
                {"padding", nullptr},        {"added_tokens", json::array()},
@@ -52,7 +52,7 @@ std::string encodeError(const json &file, const std::string &text) {
 // Tables of rules
 //===----------------------------------------------------------------------===//
 
-/// A normalizer with a rule for 'a'.
+/// Returns a normalizer with a rule for 'a'.
 json charsmap(uint32_t offset, const std::string &texts) {
   return {{"type", "Precompiled"},
           {"precompiled_charsmap",

@@ -32,8 +32,8 @@ public:
     units[0] = 256 << 10;
   }
 
-  /// The child of the unit whose children lie at `base`; its own lie at its
-  /// index xor `offset`.
+  /// Returns the child of the unit whose children lie at `base`; its own lie at
+  /// its index xor `offset`.
   uint32_t add(uint32_t base, unsigned char byte, uint32_t offset) {
     units[base ^ byte] = byte | offset << 10;
     return (base ^ byte) ^ offset;
@@ -51,7 +51,7 @@ public:
   std::vector<uint32_t> units;
 };
 
-/// The rule that makes what begins at `text` of an 'a'.
+/// Returns the rule that makes what begins at `text` of an 'a'.
 inline Trie letterRule(uint32_t text) {
   Trie trie;
   trie.addRule(256, 'a', 64, text);

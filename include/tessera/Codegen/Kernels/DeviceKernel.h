@@ -15,7 +15,7 @@ namespace tessera {
 /// Returns whether a function is a kernel of an accelerator.
 bool isDeviceKernel(mlir::Operation *function);
 
-/// The symbol of a kernel's tsr_abi_device_kernel in host code.
+/// Returns the symbol of a kernel's tsr_abi_device_kernel in host code.
 std::string deviceKernelSymbol(llvm::StringRef kernel);
 
 /// The symbol of a kernel's form for several launches at once.

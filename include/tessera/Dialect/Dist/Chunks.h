@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// The chunk of an op (`dist.chunk`).
+/// Returns the chunk of an op (`dist.chunk`).
 std::optional<int64_t> chunkOf(mlir::Operation *op);
 
 /// Gives an op without a chunk that of `from`, which may be null.

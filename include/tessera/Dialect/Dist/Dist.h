@@ -31,7 +31,8 @@
 
 namespace tessera::dist {
 
-/// The mesh of the module that holds `op`; null if it names none (serial).
+/// Returns the mesh of the module that holds `op`; null if it names none
+/// (serial).
 MeshAttr meshOf(mlir::Operation *op);
 
 } // namespace tessera::dist

@@ -37,15 +37,16 @@ using Paddings = llvm::ArrayRef<Padding>;
 
 /// Returns the padding of a choice between them.
 Padding joinOf(Paddings choices);
-/// A product: 0 times finite is 0; 0 times anything else is not.
+/// Returns a product: 0 times finite is 0; 0 times anything else is not.
 Padding productOf(Paddings factors);
 /// A sum with coefficients, all 1 if there are none.
 Padding sumOf(Paddings terms, llvm::ArrayRef<double> coefficients = {});
-/// A function that is finite where its operands are, but not 0 at 0.
+/// Returns a function that is finite where its operands are, but not 0 at 0.
 Padding finiteOf(Paddings operands);
-/// The value where the gate is not 0, else 0.
+/// Returns the value where the gate is not 0, else 0.
 Padding selectOf(Padding gate, Padding value);
-/// A function of one element, by the letters that it makes of Z, N and F.
+/// Returns a function of one element, by the letters that it makes of Z, N and
+/// F.
 Padding throughOf(llvm::StringRef table, Padding padding);
 
 //===----------------------------------------------------------------------===//

@@ -31,7 +31,7 @@ struct State {
     return kind == other.kind && where == other.where && level == other.level;
   }
   bool operator!=(const State &other) const { return !(*this == other); }
-  /// The text of the IR: `I`, `S(0)`, `S(0:1)`, `A(1)`.
+  /// Returns the text of the IR: `I`, `S(0)`, `S(0:1)`, `A(1)`.
   std::string str() const;
 };
 

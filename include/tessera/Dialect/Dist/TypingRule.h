@@ -41,7 +41,7 @@ struct Signature {
   /// passes what has the second on from rank to rank. Empty: none.
   std::string ring, ringAxis;
 
-  /// The signature on one axis.
+  /// Returns the signature on one axis.
   Signature on(llvm::StringRef axis) const;
   /// The signature where every mesh must give the same bits: partial sums come
   /// from factors that are added in chunks, and only ops that move them read
@@ -61,7 +61,8 @@ struct Signature {
   Signature &linearInAll();
 };
 
-/// The signature of a result of a distributable op on one axis, in its module.
+/// Returns the signature of a result of a distributable op on one axis, in its
+/// module.
 Signature signatureOn(mlir::Operation *op, unsigned result,
                       llvm::StringRef axis);
 /// The number of chunks of the module's sums (`dist.layout_invariant`); 0 where
@@ -95,7 +96,7 @@ mlir::RankedTensorType erased(mlir::RankedTensorType type);
 mlir::RankedTensorType dualType(mlir::RankedTensorType type);
 /// Why a type's shards are not numbered from 0 inward; empty if they are.
 std::string checkLevels(mlir::RankedTensorType type);
-/// Axes that shard a dimension, outermost first.
+/// Returns the axes that shard a dimension, outermost first.
 llvm::SmallVector<mlir::StringAttr> axesOf(mlir::RankedTensorType type,
                                            int64_t dim);
 

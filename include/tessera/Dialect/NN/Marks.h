@@ -10,7 +10,7 @@
 
 namespace tessera::nn {
 
-/// The phase of the op or of the nearest op around it that has one.
+/// Returns the phase of the op or of the nearest op around it that has one.
 Phase phaseOf(mlir::Operation *op);
 void setPhase(mlir::Operation *op, Phase phase);
 

@@ -8,12 +8,12 @@
 
 namespace tessera::nn {
 
-/// The function of that name: one block, ranked tensors as arguments and
-/// results and of all ops. Emits an error where a module has none.
+/// Returns the function of that name: one block, ranked tensors as arguments
+/// and results and of all ops. Emits an error where a module has none.
 mlir::FailureOr<mlir::func::FuncOp> findProgram(mlir::ModuleOp module,
                                                 llvm::StringRef name);
-/// The function @loss of a module that is not distributed yet: on tensors
-/// without an encoding. Emits an error where a module has none.
+/// Returns the function @loss of a module that is not distributed yet: on
+/// tensors without an encoding. Emits an error where a module has none.
 mlir::FailureOr<mlir::func::FuncOp> findSerialLoss(mlir::ModuleOp module);
 /// The training step: `@step`, or a function per pipeline stage, those with
 /// `rt.stage`, in order of stages. Emits an error where a module has none.
@@ -32,8 +32,8 @@ constexpr llvm::StringLiteral kEvaluationCount = "evaluation_count";
 inline bool isEvaluation(mlir::Operation *program) {
   return program->hasAttr(kEvaluationAttr);
 }
-/// The evaluation: `@evaluation`, or a function per stage, in order of stages;
-/// empty where a module has none.
+/// Returns the evaluation: `@evaluation`, or a function per stage, in order of
+/// stages; empty where a module has none.
 llvm::SmallVector<mlir::func::FuncOp> findEvaluations(mlir::ModuleOp module);
 /// On a program for inference: its name. `decode`, `mixed` and `score` run rows
 /// of requests over caches and read the same parameters and caches; `decode`

@@ -20,8 +20,8 @@ struct TokenScores {
 TokenScores scoreLabels(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value logits, mlir::Value labels);
 
-/// The op of a serial `@loss` that reads its logits: the last nn.pick; null if
-/// there is none.
+/// Returns the op of a serial `@loss` that reads its logits: the last nn.pick;
+/// null if there is none.
 nn::PickOp findPick(mlir::func::FuncOp loss);
 
 } // namespace tessera

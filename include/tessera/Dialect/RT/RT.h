@@ -38,7 +38,7 @@ namespace tessera::rt {
 /// Buffers start at multiples of so many bytes.
 inline constexpr int64_t kAlignment = 64;
 
-/// The bytes of one element of a tensor, and of all of its elements.
+/// Returns the bytes of one element of a tensor, and of all of its elements.
 int64_t elementBytesOf(mlir::Value tensor);
 int64_t bytesOf(mlir::Value tensor);
 
@@ -47,8 +47,8 @@ int64_t bytesOf(mlir::Value tensor);
 /// 0.
 std::optional<int64_t> offsetOf(mlir::Value tensor);
 
-/// The op whose `rt.arena` is that of a program: the program where it has a
-/// stage or stands beside another (nn::isBeside), else its module.
+/// Returns the op whose `rt.arena` is that of a program: the program where it
+/// has a stage or stands beside another (nn::isBeside), else its module.
 mlir::Operation *arenaOwner(mlir::Operation *program);
 
 /// Returns the program's promise about a result (`rt.keep`, `rt.role`), or

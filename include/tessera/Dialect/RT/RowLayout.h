@@ -41,7 +41,8 @@ bool hasPaddedRows(mlir::Type type);
 /// the row unless rows are padded.
 int64_t rowStrideOf(mlir::RankedTensorType type);
 
-/// Elements that a tensor takes in memory, padding of rows included.
+/// Returns the elements that a tensor takes in memory, padding of rows
+/// included.
 int64_t storedElementsOf(mlir::RankedTensorType type);
 
 /// The type with rows that begin every `stride` elements.

@@ -58,7 +58,7 @@ public:
   llvm::SmallVector<mlir::linalg::GenericOp> generics;
   llvm::SmallVector<mlir::Value> results;
 
-  /// The dimensions that the elements of a tensor lie along.
+  /// Returns the dimensions that the elements of a tensor lie along.
   Dims domainOf(mlir::Value tensor) const { return domains.lookup(tensor); }
   /// The iteration dimensions of a generic, in loop order.
   llvm::ArrayRef<Dims> loopsOf(mlir::linalg::GenericOp op) const {
@@ -93,7 +93,7 @@ private:
   llvm::DenseSet<mlir::Value> splats, tables;
 };
 
-/// The tensor that a body's block argument is an element of.
+/// Returns the tensor that a body's block argument is an element of.
 mlir::Value tensorOf(mlir::BlockArgument argument);
 
 } // namespace tessera

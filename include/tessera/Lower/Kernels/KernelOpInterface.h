@@ -30,10 +30,11 @@ public:
   virtual mlir::OpBuilder &host() = 0;
   /// Passes a scalar (i64) that `host` computes to the kernel.
   virtual mlir::Value scalar(mlir::Value value) = 0;
-  /// An operand as a matrix [rows, columns] that the body extracts from.
+  /// Returns an operand as a matrix [rows, columns] that the body extracts
+  /// from.
   virtual mlir::Value table(unsigned operand) = 0;
   virtual const KernelSpace &space() const = 0;
-  /// Columns of the kernel: trailing factors of the space.
+  /// Returns the columns of the kernel: trailing factors of the space.
   virtual int64_t columns() const = 0;
   /// The local index of the body's element along factor number `factor` of the
   /// space (i64).

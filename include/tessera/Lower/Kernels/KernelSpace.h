@@ -49,8 +49,8 @@ struct KernelSpace {
   int64_t columns() const;
 };
 
-/// The factors of a signature; an operand is read at its own place, or lends
-/// its shape if the signature says so. Sizes and split are not set.
+/// Returns the factors of a signature; an operand is read at its own place, or
+/// lends its shape if the signature says so. Sizes and split are not set.
 KernelSpace factorsOf(const dist::Signature &signature);
 
 /// Sets the sizes of the space from the tensors of the op; false if a factor is
@@ -61,7 +61,7 @@ bool setSizes(mlir::Operation *op, KernelSpace &space);
 /// its operands are not whole, one value per row, one per column or a scalar.
 std::optional<KernelSpace> spaceOf(mlir::Operation *op,
                                    const dist::Signature &signature);
-/// The space of an op that states its signature.
+/// Returns the space of an op that states its signature.
 std::optional<KernelSpace> spaceOfSignature(mlir::Operation *op);
 
 /// The space of an op that kernels can hold; nullopt for any other op.

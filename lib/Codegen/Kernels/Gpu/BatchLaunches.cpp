@@ -78,7 +78,7 @@ class BatchLimits {
 public:
   explicit BatchLimits(ModuleOp module) : symbols(module) {}
 
-  /// An error for a kernel that is not supported.
+  /// Returns an error for a kernel that is not supported.
   FailureOr<int64_t> of(rt::LaunchOp launch) {
     auto [entry, isNew] = known.try_emplace(launch.getKernelAttr(), 1);
     if (!isNew || !launch.getScalars().empty())

@@ -327,7 +327,8 @@ private:
       kernel.removeArgAttr(i, LLVM::LLVMDialect::getByValAttrName());
   }
 
-  /// The functions that the threads of a kernel and of those after it run.
+  /// Returns the functions that the threads of a kernel and of those after it
+  /// run.
   Value threadTable(OpBuilder &builder, Location loc, StringAttr first) {
     SmallVector<StringAttr> chain;
     for (StringAttr kernel = first; kernel; kernel = followers.lookup(kernel))

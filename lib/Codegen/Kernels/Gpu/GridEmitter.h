@@ -71,7 +71,7 @@ private:
   void chooseColumnGrid();
   /// Also sets `slice`.
   mlir::Value tileOfBlock();
-  /// The thread's first column, and whether its columns exist.
+  /// Returns the thread's first column, and whether its columns exist.
   std::pair<mlir::Value, mlir::Value> chooseColumns(mlir::Value tile);
   void emitColumns() override;
   /// The sums of the block's rows, in all its warps.

@@ -43,7 +43,7 @@ Value SharedMemory::pointer(OpBuilder &builder, Location loc, Value offset) {
 
 static int64_t bytesOf(Type type) { return type.getIntOrFloatBitWidth() / 8; }
 
-/// The value of lane (own ^ mask); f64 goes in halves.
+/// Returns the value of lane (own ^ mask); f64 goes in halves.
 static Value shuffle(OpBuilder &builder, Location loc, Value value,
                      int32_t mask) {
   if (value.getType().isF64()) {
@@ -68,8 +68,8 @@ static Value shuffle(OpBuilder &builder, Location loc, Value value,
                               NVVM::ShflKind::bfly, UnitAttr());
 }
 
-/// The combination of all lanes of a warp, in every one of them: a butterfly of
-/// five steps.
+/// Returns the combination of all lanes of a warp, in every one of them: a
+/// butterfly of five steps.
 static Value combineWarp(OpBuilder &builder, Location loc,
                          const Reduction &reduction, Value value) {
   for (int32_t distance = kWarp / 2; distance > 0; distance /= 2) {

@@ -142,8 +142,9 @@ static void placeSums(RowSlices &slices, ArrayRef<Reduction> reductions,
   }
 }
 
-/// Blocks of a kernel of rows that fit on a multiprocessor at once. A thread
-/// needs registers for what a step loads, stores and adds, and for addresses.
+/// Returns the blocks of a kernel of rows that fit on a multiprocessor at once.
+/// A thread needs registers for what a step loads, stores and adds, and for
+/// addresses.
 static int64_t residentRows(const Kernel &kernel, const KernelLoops &loops,
                             const RowSlices &slices, int64_t steps) {
   constexpr int64_t registers = 65536, threads = 2048, blocks = 32,

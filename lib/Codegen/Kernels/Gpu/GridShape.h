@@ -55,8 +55,8 @@ struct RowSlices {
 /// rows without reductions along columns.
 std::optional<RowSlices> sliceRows(const Kernel &kernel);
 
-/// Elements of the widest 2-D operand that a thread moves as 16 bytes; fewer
-/// where one of the lengths would leave a rest.
+/// Returns the elements of the widest 2-D operand that a thread moves as 16
+/// bytes; fewer where one of the lengths would leave a rest.
 unsigned lanesOfPlanes(const Kernel &kernel, llvm::ArrayRef<int64_t> lengths);
 /// The lengths that the lanes of a row must divide: the distance between rows
 /// in memory, and the number of columns unless the last vector may reach into
@@ -64,9 +64,9 @@ unsigned lanesOfPlanes(const Kernel &kernel, llvm::ArrayRef<int64_t> lengths);
 llvm::SmallVector<int64_t> lengthsOfRows(const Kernel &kernel);
 /// Rows that a warp of a column kernel loads before it uses them: up to 4.
 unsigned rowsInFlight(const Kernel &kernel, const LoopPhase &phase);
-/// The reductions along columns of a kernel of rows.
+/// Returns the reductions along columns of a kernel of rows.
 llvm::SmallVector<Reduction> columnReductionsOf(const KernelLoops &loops);
-/// The bytes of a row that its phases keep for later ones.
+/// Returns the bytes of a row that its phases keep for later ones.
 int64_t scratchBytes(const KernelLoops &loops, int64_t cols);
 /// Shared memory in which the warps of a block exchange their sums.
 int64_t sharedBytesOfSums(const KernelLoops &loops, int64_t warps,

@@ -233,7 +233,8 @@ private:
   Shuffler random;
 };
 
-/// The workspace of this host thread; it holds nothing between launches: NaN.
+/// Returns the workspace of this host thread; it holds nothing between
+/// launches: NaN.
 void *freshWorkspace(int64_t bytes) {
   constexpr size_t alignment = 256; // cudaMalloc's
   thread_local std::vector<char> memory;

@@ -55,7 +55,7 @@ public:
 
   int64_t width() const { return s.kvHeads * s.headDim; }
   int64_t stride() const { return s.heads * s.headDim + 3; }
-  /// Elements of a row's result.
+  /// Returns the elements of a row's result.
   int64_t columns(bool weighted) const {
     return s.heads * (s.headDim + weighted);
   }

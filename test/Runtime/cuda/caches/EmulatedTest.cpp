@@ -44,7 +44,7 @@ std::string attend(Order order, const std::vector<int64_t> &args,
   return why;
 }
 
-/// The first defect that the emulator finds, or "".
+/// Returns the first defect that the emulator finds, or "".
 std::string defectOf(Order order, int entry, const std::vector<int64_t> &args,
                      std::vector<Buffer> &buffers) {
   if (entry == TSR_ENTRY_CACHED_ATTENTION)

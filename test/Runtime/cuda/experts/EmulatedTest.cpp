@@ -11,7 +11,7 @@ using namespace tessera;
 using namespace tessera::test;
 
 namespace {
-/// The first defect that the emulator finds, or "".
+/// Returns the first defect that the emulator finds, or "".
 std::string defectOf(Order order, const std::vector<int64_t> &args,
                      std::vector<Buffer> &buffers) {
   std::vector<void *> pointers;

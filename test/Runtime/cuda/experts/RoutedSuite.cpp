@@ -90,7 +90,7 @@ Buffer compactRowsOf(const RoutedSizes &s, int64_t dtype, int64_t width,
   return rows;
 }
 
-/// Rows [experts, tokens, width], or [room, width].
+/// Returns the rows [experts, tokens, width], or [room, width].
 Buffer rowsOf(const RoutedSizes &s, Layout layout, int64_t dtype, int64_t width,
               unsigned seed) {
   if (layout == Layout::Compact)

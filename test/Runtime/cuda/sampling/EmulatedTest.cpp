@@ -11,7 +11,7 @@ using namespace tessera::test;
 
 namespace {
 
-/// The first defect that the emulator finds, or "".
+/// Returns the first defect that the emulator finds, or "".
 template <class Problem, class Decode, class Check, class Run>
 std::string defectOf(Decode decode, Check check, Run run,
                      const std::vector<int64_t> &args,
