@@ -24,7 +24,7 @@ struct AttentionArguments {
   /// Returns the position of query 0, counted from key 0; negative where query
   /// 0 lies before a slice of the keys.
   int64_t firstQuery() const { return queryStart - keyStart; }
-  /// Query heads that share a key/value head.
+  /// Returns how many query heads share a key/value head.
   int64_t group() const { return heads / kvHeads; }
   /// Returns the window, or 0 where it hides no key from any query.
   int64_t activeWindow() const {

@@ -14,7 +14,7 @@
 
 using namespace tessera;
 
-/// The strides that only backward uses.
+/// Checks the strides that only backward uses.
 static int32_t checkGradients(const AttentionProblem &p, std::string *error) {
   const int64_t q = p.heads * p.headDim, kv = p.kvHeads * p.headDim;
   if (p.rowDO >= q && p.rowDQ >= q && p.rowDK >= kv && p.rowDV >= kv)

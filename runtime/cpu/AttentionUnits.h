@@ -13,10 +13,11 @@ namespace tessera {
 /// Units are computed from their index; none are stored.
 class AttentionUnits {
 public:
-  /// (batch, kv head, chunk of query blocks).
+  /// A unit is a (batch, kv head, chunk of query blocks).
   static AttentionUnits forward(const AttentionProblem &p, int threads);
-  /// (batch, kv head); with few heads, chunks of keys (d_k, d_v), then chunks
-  /// of query blocks (d_q), which costs 7 products per square instead of 5.
+  /// A unit is a (batch, kv head); if there are few heads, it is a chunk of
+  /// keys (d_k, d_v), then a chunk of query blocks (d_q), which costs 7
+  /// products per square instead of 5.
   static AttentionUnits backward(const AttentionProblem &p, int threads);
 
   int64_t count() const { return heads * (queryChunks + keyChunks); }

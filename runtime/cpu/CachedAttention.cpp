@@ -129,7 +129,7 @@ private:
     return cost;
   }
 
-  /// Who does what begins here.
+  /// Returns the thread whose share begins here.
   size_t threadAt(int64_t begin) const {
     return size_t(begin * int64_t(pieces.size()) / begins.back());
   }

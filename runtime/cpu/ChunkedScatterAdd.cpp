@@ -66,7 +66,7 @@ private:
   bool joins(int64_t top, int64_t number) const {
     return apart(spans[top], number) < apart(spans[top - 1], spans[top]);
   }
-  /// Height of the smallest subtree that has both.
+  /// Returns the height of the smallest subtree that has both.
   static int64_t apart(int64_t a, int64_t b) {
     int64_t height = 0;
     for (; a != b; a /= 2, b /= 2)

@@ -20,15 +20,15 @@ namespace tessera {
 int32_t cpuGemm(int threads, void *const *buffers, const int64_t *args,
                 std::string *error);
 
-/// Attention forward; see TSR_ATTENTION_* in abi.h. Buffers: q, k, v, o, lse.
-/// The result has the same bits for every number of threads.
-/// Returns 0, or non-zero with the reason in *error. Never throws.
+/// Computes attention forward; see TSR_ATTENTION_* in abi.h. Buffers: q, k, v,
+/// o, lse. The result has the same bits for every number of threads. Returns 0,
+/// or non-zero with the reason in *error. Never throws.
 int32_t cpuAttention(int threads, void *const *buffers, const int64_t *args,
                      std::string *error);
 
-/// Attention backward. Buffers: d_o, q, k, v, o, lse, d_q, d_k, d_v.
-/// The result has the same bits for every number of threads.
-/// Returns 0, or non-zero with the reason in *error. Never throws.
+/// Computes attention backward. Buffers: d_o, q, k, v, o, lse, d_q, d_k, d_v.
+/// The result has the same bits for every number of threads. Returns 0, or
+/// non-zero with the reason in *error. Never throws.
 int32_t cpuAttentionBackward(int threads, void *const *buffers,
                              const int64_t *args, std::string *error);
 
@@ -47,10 +47,10 @@ int32_t cpuChunkedGemm(int threads, void *const *buffers, const int64_t *args,
 int32_t cpuChunkedScatterAdd(int threads, void *const *buffers,
                              const int64_t *args, std::string *error);
 
-/// Rows into caches, and attention over these; see TSR_APPEND_* and
-/// TSR_CACHED_ATTENTION_* in abi.h. A row's result has the same bits for every
-/// number of threads and whatever the other rows are. Returns 0, or non-zero
-/// with the reason in *error. Never throws.
+/// Appends rows to caches, and computes attention over these; see TSR_APPEND_*
+/// and TSR_CACHED_ATTENTION_* in abi.h. A row's result has the same bits for
+/// every number of threads and whatever the other rows are. Returns 0, or
+/// non-zero with the reason in *error. Never throws.
 int32_t cpuAppend(int threads, void *const *buffers, const int64_t *args,
                   std::string *error);
 int32_t cpuCachedAttention(int threads, void *const *buffers,
@@ -62,9 +62,10 @@ int32_t cpuCachedAttention(int threads, void *const *buffers,
 int32_t cpuMergeMeans(int threads, void *const *buffers, const int64_t *args,
                       std::string *error);
 
-/// Penalties of logits, and candidates of them; see TSR_PENALIZE_*, TSR_TOP_*
-/// and TSR_MERGE_TOP_* in abi.h. Results have the same bits for every number of
-/// threads. Returns 0, or non-zero with the reason in *error. Never throws.
+/// Applies penalties to logits, and finds candidates of them; see
+/// TSR_PENALIZE_*, TSR_TOP_* and TSR_MERGE_TOP_* in abi.h. Results have the
+/// same bits for every number of threads. Returns 0, or non-zero with the
+/// reason in *error. Never throws.
 int32_t cpuPenalize(int threads, void *const *buffers, const int64_t *args,
                     std::string *error);
 int32_t cpuTop(int threads, void *const *buffers, const int64_t *args,
@@ -72,9 +73,9 @@ int32_t cpuTop(int threads, void *const *buffers, const int64_t *args,
 int32_t cpuMergeTop(int threads, void *const *buffers, const int64_t *args,
                     std::string *error);
 
-/// Mixtures of experts; see TSR_ROUTED_* in abi.h. The result has the same bits
-/// for every number of threads, but those of products that oneDNN computes.
-/// Returns 0, or non-zero with the reason in *error. Never throws.
+/// Computes mixtures of experts; see TSR_ROUTED_* in abi.h. The result has the
+/// same bits for every number of threads, but those of products that oneDNN
+/// computes. Returns 0, or non-zero with the reason in *error. Never throws.
 int32_t cpuRouted(int threads, void *const *buffers, const int64_t *args,
                   std::string *error);
 

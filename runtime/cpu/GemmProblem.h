@@ -43,8 +43,8 @@ int32_t decodeGemm(const int64_t *args, void *const *buffers, GemmProblem *out,
 /// Returns why `size` cannot be cut into chunks; empty if it can.
 std::string checkChunks(const char *entry, int64_t size, int64_t chunks);
 
-/// The products that oneDNN computes: f32, and bf16 where the processor has
-/// fast bf16 instructions. Returns 0 or a tsr_status with *error set.
+/// Computes the products that oneDNN supports: f32, and bf16 if the processor
+/// has fast bf16 instructions. Returns 0 or a tsr_status with *error set.
 int32_t libraryGemm(int threads, const GemmProblem &problem,
                     std::string *error);
 

@@ -99,9 +99,10 @@ static Operand apart(const Operand &from, int64_t reads, Workspace &memory) {
   return {copy, to.rows, to.columns, to.row};
 }
 
-/// oneDNN's packing sgemm, with C started from the bias. The matmul primitive
-/// does not pack plain f32 matrices and falls to half the rate where rows lie a
-/// multiple of 4 KiB apart (768 x 3072: 90 against 190 GFLOP/s on one core).
+/// Calls oneDNN's packing sgemm, with C started from the bias. The matmul
+/// primitive does not pack plain f32 matrices and falls to half the rate where
+/// rows lie a multiple of 4 KiB apart (768 x 3072: 90 against 190 GFLOP/s on
+/// one core).
 static int32_t packedProduct(const GemmProblem &p, std::string *error) {
   float *c = static_cast<float *>(p.c);
   const float *bias = static_cast<const float *>(p.bias);

@@ -49,7 +49,7 @@ private:
            (rank * p.rows + row) * (p.columns + 1);
   }
 
-  /// Logarithm of the largest weight; a NaN if there is one.
+  /// Returns the logarithm of the largest weight; a NaN if there is one.
   T largestOf(int64_t row) const {
     T top = -std::numeric_limits<T>::infinity();
     for (int64_t k = 0; k < p.ranks; ++k) {

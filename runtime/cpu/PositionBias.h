@@ -11,14 +11,15 @@
 
 namespace tessera {
 
-/// Bucket of a key `behind` positions before its query (TSR_ATTENTION_BUCKETS).
+/// Returns the bucket of a key `behind` positions before its query
+/// (TSR_ATTENTION_BUCKETS).
 int64_t positionBucket(const AttentionProblem &p, int64_t behind);
 
 /// Fills `memory` with a vector per head and points p->bias to it. Nothing
 /// without a table. Returns 0 or a tsr_status with *error set.
 int32_t preparePositionBias(AttentionProblem *p, Workspace *memory,
                             std::string *error);
-/// Backward: points p->dBias to zeros, a vector per sequence and head.
+/// Points p->dBias to zeros, a vector per sequence and head, for backward.
 int32_t preparePositionGradient(AttentionProblem *p, Workspace *memory,
                                 std::string *error);
 /// Adds those vectors by bucket, in order of distances, then sequences, to

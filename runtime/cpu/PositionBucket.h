@@ -22,7 +22,7 @@ struct PositionBuckets {
   int64_t ofDirection() const { return causal ? buckets : buckets / 2; }
   int64_t exact() const { return ofDirection() / 2; }
 
-  /// Bucket of a key `behind` positions before its query.
+  /// Returns the bucket of a key `behind` positions before its query.
   int64_t at(int64_t behind) const {
     const int64_t count = ofDirection();
     const int64_t first = !causal && behind < 0 ? count : 0;

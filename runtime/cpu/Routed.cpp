@@ -95,7 +95,7 @@ private:
   Gate gate(int64_t t, int64_t x) const {
     return static_cast<const Gate *>(p.gates)[t * p.experts + x];
   }
-  /// Row of expert x and token t.
+  /// Returns the row of expert x and token t.
   template <typename T> T *row(T *rows, int64_t x, int64_t t) const {
     return rows + places.of(x, t) * p.columns;
   }

@@ -66,8 +66,9 @@ int operandsOfRouted(const int64_t *args);
 int32_t decodeRouted(const int64_t *args, void *const *buffers,
                      RoutedProblem *out, std::string *error);
 
-/// The products of TSR_ROUTED_PRODUCT and TSR_ROUTED_PRODUCT_GRAD_WEIGHT, an
-/// expert after the other: its rows are gathered, multiplied and scattered.
+/// Computes the products of TSR_ROUTED_PRODUCT and
+/// TSR_ROUTED_PRODUCT_GRAD_WEIGHT, one expert after the other: its rows are
+/// gathered, multiplied and scattered.
 int32_t routedProduct(int threads, const RoutedProblem &problem,
                       std::string *error);
 

@@ -18,7 +18,8 @@ static int64_t bytesOf(int64_t dtype) {
   return dtype == TSR_DTYPE_F64 ? 8 : dtype == TSR_DTYPE_BF16 ? 2 : 4;
 }
 
-/// In which products are summed; those of integers are rounded after a scale.
+/// Returns the type in which products are summed; those of integers are rounded
+/// after a scale.
 static int64_t sumTypeOf(const RoutedProblem &p) {
   return p.scales && p.dtypeOut == TSR_DTYPE_BF16 ? int64_t(TSR_DTYPE_F32)
                                                   : p.dtypeOut;

@@ -9,9 +9,9 @@
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
 
-/// exp(x) with a relative error below 2e-7 (about 2 ulp); 0 below -87.3, where
-/// the result would be subnormal; saturates above 88.3; NaN stays NaN.
-/// Polynomial: Cephes' expf (Moshier), |r| <= ln(2)/2.
+/// Computes exp(x) with a relative error below 2e-7 (about 2 ulp); 0 below
+/// -87.3, where the result would be subnormal; saturates above 88.3; NaN stays
+/// NaN. The polynomial is that of Cephes' expf (Moshier), |r| <= ln(2)/2.
 static inline Vec<float> exponential(Vec<float> x) {
   const Vec<float> low = broadcast(-87.3f), high = broadcast(88.3f);
   Vec<float> in = x;
@@ -47,9 +47,9 @@ constexpr double kInverseFactorial[] = {1.0,
                                         1.0 / 479001600,
                                         1.0 / 6227020800};
 
-/// exp(x) with a relative error below 4e-16; 0 below -708, saturates above 709.
-/// Taylor's polynomial of degree 13: the rest is below 5e-18 for |r| <=
-/// ln(2)/2.
+/// Computes exp(x) with a relative error below 4e-16; 0 below -708, saturates
+/// above 709. Taylor's polynomial has degree 13: the rest is below 5e-18 for
+/// |r| <= ln(2)/2.
 static inline Vec<double> exponential(Vec<double> x) {
   const Vec<double> low = broadcast(-708.0), high = broadcast(709.0);
   Vec<double> in = x;
@@ -72,7 +72,7 @@ template <int... I> struct Lanes {};
 template <int N, int... I> struct LanesUpTo : LanesUpTo<N - 1, N - 1, I...> {};
 template <int... I> struct LanesUpTo<0, I...> { using Type = Lanes<I...>; };
 
-/// (a0, b0, a1, b1, ...) of the low or of the high halves of a and b.
+/// Returns (a0, b0, a1, b1, ...) of the low or of the high halves of a and b.
 template <typename T, int Base, int... I>
 static inline Vec<T> interleave(Vec<T> a, Vec<T> b, Lanes<I...>) {
   constexpr int n = sizeof...(I);

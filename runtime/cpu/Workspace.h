@@ -17,8 +17,8 @@ public:
   Workspace &operator=(const Workspace &) = delete;
   ~Workspace() { std::free(memory); }
 
-  /// At least `bytes` of 64-byte aligned memory with undefined contents, valid
-  /// until the next call; null if there is not enough memory.
+  /// Returns at least `bytes` of 64-byte aligned memory with undefined
+  /// contents, valid until the next call; null if there is not enough memory.
   void *reserve(size_t bytes) {
     if (bytes <= capacity)
       return memory;
