@@ -8,10 +8,11 @@
 
 namespace tessera::cuda {
 
-/// "an illegal memory access was encountered (cudaErrorIllegalAddress)"
+/// Returns "an illegal memory access was encountered
+/// (cudaErrorIllegalAddress)".
 std::string errorText(cudaError_t error);
 
-/// OK, or `what` and the error.
+/// Returns OK, or `what` and the error.
 Status statusOf(cudaError_t error, const char *what);
 
 /// Throws what statusOf gives.

@@ -33,7 +33,7 @@ constexpr int minimumMajor = 8;
 /// device; empty if one can.
 std::string driverProblem();
 
-/// "13.0" of 13000.
+/// Returns "13.0" for 13000.
 std::string versionText(int version);
 
 } // namespace tessera::cuda

@@ -19,14 +19,15 @@ using BatchTable = std::array<void *, TSR_BATCH_POINTERS>;
 
 class Image {
 public:
-  /// Into the current device. TSR_UNSUPPORTED, TSR_CORRUPT with the compiler's
-  /// words.
+  /// Loads the image into the current device. TSR_UNSUPPORTED, TSR_CORRUPT with
+  /// the compiler's words.
   explicit Image(const tsr_abi_device_image &image);
   Image(const Image &) = delete;
   Image &operator=(const Image &) = delete;
   ~Image();
 
-  /// Looked up once; throws TSR_CORRUPT if the image has no such function.
+  /// Finds a function, which is looked up once; throws TSR_CORRUPT if the image
+  /// has none.
   CUfunction find(const tsr_abi_device_kernel &kernel) {
     return find(kernel, kernel.name);
   }
@@ -40,7 +41,7 @@ public:
   /// So many launches of a kernel as one.
   void launchBatch(const tsr_abi_device_kernel &kernel, int64_t launches,
                    BatchTable &table, cudaStream_t stream);
-  /// "code for this GPU", or "PTX compiled by the driver: ..."
+  /// Returns "code for this GPU", or "PTX compiled by the driver: ...".
   const std::string &origin() const { return description; }
 
 private:

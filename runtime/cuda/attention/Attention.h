@@ -10,7 +10,7 @@ namespace tessera::cuda {
 
 enum class Direction { Forward, Backward };
 
-/// TSR_ATTENTION_* decoded; throws what is wrong or not supported. The key is
+/// Decodes TSR_ATTENTION_*; throws what is wrong or not supported. The key is
 /// null: it is set when its address is known.
 AttentionCall decodeAttentionCall(const int64_t *args);
 size_t workspaceOf(const AttentionCall &call, Direction direction);

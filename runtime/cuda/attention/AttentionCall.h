@@ -26,7 +26,7 @@ struct AttentionCall : AttentionArguments {
 /// lives for ever. The strides of gradients and the key are not looked at.
 const char *checkAttention(const AttentionCall &call);
 
-/// Likewise for what only forward asks for, and for what only backward uses.
+/// Check what only forward asks for, and what only backward uses, likewise.
 const char *checkAttentionSlice(const AttentionCall &call);
 const char *checkAttentionGradients(const AttentionCall &call);
 

@@ -12,7 +12,7 @@ namespace tessera::cuda {
 // may be captured; requires its check in CacheCall.h to be "". Every run gives
 // the same bits.
 cudaError_t append(const AppendProblem &call, cudaStream_t stream);
-/// With cachedAttentionWorkspace bytes.
+/// Needs a workspace of cachedAttentionWorkspace bytes.
 cudaError_t cachedAttention(const CacheProblem &call, void *workspace,
                             cudaStream_t stream);
 cudaError_t mergeMeans(const MeansProblem &call, cudaStream_t stream);

@@ -69,7 +69,7 @@ std::unique_ptr<Collectives> makeNcclCollectives(Rank &rank, int device,
                                                  cudaStream_t stream);
 /// Throws if this process's ranks on its `devices` GPUs cannot use NCCL.
 void checkNccl(const LocalRanks &ranks, int devices);
-/// "2.28.3"; empty if there is none.
+/// Returns "2.28.3"; empty if there is no NCCL.
 std::string ncclVersion();
 
 } // namespace tessera::cuda

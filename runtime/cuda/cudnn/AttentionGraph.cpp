@@ -102,7 +102,7 @@ void keyGradient(GraphBuilder &graph, const AttentionCall &c,
   graph.reduceInto(CUDNN_REDUCE_TENSOR_ADD, all, gradient);
 }
 
-/// rowsum(dO * O), stored in the workspace.
+/// Computes rowsum(dO * O), stored in the workspace.
 GraphTensor rowDot(GraphBuilder &graph, const AttentionCall &c, GraphTensor dO,
                    GraphTensor o) {
   GraphTensor both = graph.temporary(TensorLayout::packed(

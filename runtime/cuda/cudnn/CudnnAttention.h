@@ -36,10 +36,10 @@ public:
   /// Why cuDNN computes no attention at all; empty if it may. Throws a wrong
   /// TESSERA_CUDNN.
   static std::string absence();
-  /// "9.19.0"; empty where there is none.
+  /// Returns "9.19.0"; empty if there is no cuDNN.
   static std::string version();
 
-  /// Who computes attention, and why not cuDNN where that is so; empty without
+  /// Says who computes attention, and why it is not cuDNN if so; empty without
   /// calls.
   std::string describe() const;
 

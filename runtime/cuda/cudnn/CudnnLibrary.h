@@ -24,7 +24,7 @@ struct CudnnLibrary {
 
   /// Opened on first use; null where there is none or an older one than 9.8.
   static const CudnnLibrary *find();
-  /// "9.19.0"; empty where there is no cuDNN at all.
+  /// Returns "9.19.0"; empty if there is no cuDNN at all.
   static const std::string &version();
 
   /// Returns its last message on this thread; may be empty.

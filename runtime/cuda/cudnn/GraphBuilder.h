@@ -51,7 +51,8 @@ public:
   /// may divide those of a (grouped queries).
   GraphTensor matmul(GraphTensor a, GraphTensor b, const TensorLayout &c);
   void matmulInto(GraphTensor a, GraphTensor b, GraphTensor c);
-  /// Element by element, in a's layout; b may have dimensions of 1.
+  /// Applies a function element by element, in a's layout; b may have
+  /// dimensions of 1.
   GraphTensor apply(cudnnPointwiseMode_t mode, GraphTensor a);
   GraphTensor apply(cudnnPointwiseMode_t mode, GraphTensor a, GraphTensor b);
   void applyInto(cudnnPointwiseMode_t mode, GraphTensor a, GraphTensor b,
@@ -60,13 +61,13 @@ public:
   GraphTensor index(GraphTensor like, int64_t axis);
   /// Returns a boolean tensor: whether a >= b, both i32.
   GraphTensor atLeast(GraphTensor a, GraphTensor b);
-  /// `chosen` where `mask` holds, else `other`.
+  /// Selects `chosen` where `mask` holds, else `other`.
   GraphTensor select(GraphTensor mask, GraphTensor chosen, GraphTensor other);
-  /// Over columns: the result has one. `reduceInto`: over the dimensions that
-  /// are smaller in `result`.
+  /// Reduces over columns: the result has one. `reduceInto` reduces over the
+  /// dimensions that are smaller in `result`.
   GraphTensor reduceRows(cudnnReduceTensorOp_t op, GraphTensor a);
   void reduceInto(cudnnReduceTensorOp_t op, GraphTensor a, GraphTensor result);
-  /// The same elements as a tensor of another layout.
+  /// Returns the same elements as a tensor of another layout.
   GraphTensor reshaped(GraphTensor a, const TensorLayout &result);
 
   /// Returns the finished graph; a null handle: for a device that is described

@@ -155,7 +155,8 @@ Status NcclCollectives::reduceScatterCoalesced(const Coalesced &what) {
                        "reduce_scatter");
 }
 
-/// Each member's `bytes` to it, and its to here; the own ones are copied.
+/// Sends each member its `bytes`, and receives as many from it; the own ones
+/// are copied.
 Status NcclCollectives::swap(const Group &group, const char *out, char *in,
                              int64_t bytes) {
   int own = group.memberOf(rank.number);

@@ -247,7 +247,7 @@ Status CudaRank::failureOf(const ProgramStep &step, cudaError_t error) const {
                                "learn which op")};
 }
 
-/// Also after a failure: what is queued uses the arenas of all ranks.
+/// Waits also after a failure: what is queued uses the arenas of all ranks.
 Status CudaRank::waitForStream(const ProgramStep &step) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();

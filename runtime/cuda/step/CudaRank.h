@@ -45,7 +45,7 @@ public:
   Status run(const ProgramStep &step) override;
   std::string describe() const override;
 
-  /// Called by the ABI's entries: records, prepares or submits the call.
+  /// Records, prepares or submits a call; the ABI's entries call this.
   Status enter(const Call &call);
   /// Records a list of calls.
   void recordList(const tsr_abi_frame &frame, const tsr_abi_calls &calls,

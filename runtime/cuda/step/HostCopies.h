@@ -56,7 +56,8 @@ public:
   /// arena may differ from them.
   void hold() { isHeld = true; }
   void forget() { isHeld = false; }
-  /// False: not here; `host` is as it was.
+  /// Reads bytes that are here; returns false if they are not, and leaves
+  /// `host` as it was.
   bool read(int64_t offset, int64_t bytes, void *host) const;
 
 private:
