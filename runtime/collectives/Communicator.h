@@ -99,7 +99,7 @@ struct Zigzag {
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
   /// Whose slice chunk number `chunk` is in; it is half number chunk % 2.
   static int64_t slicedAt(int64_t chunk) { return chunk / 2; }
-  /// Who has it as an early or a late one.
+  /// Returns the rank that has the chunk as an early or a late one.
   int64_t pairedAt(int64_t chunk) const {
     return isEarly(chunk) ? chunk : 2 * size() - 1 - chunk;
   }
@@ -157,8 +157,9 @@ public:
   /// src [count] of an earlier rank -> dst. Here: a send and a receive, whose
   /// order leaves no ring in which all wait.
   virtual Status shift(const Shift &call, const void *src, void *dst);
-  /// Here: messages in the order of chunks. All ranks have the same order, so
-  /// the first that has not been sent has nobody to wait for.
+  /// Exchanges chunks. The default sends messages in the order of chunks; all
+  /// ranks have the same order, so the first that has not been sent has nobody
+  /// to wait for.
   virtual Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers);
 
   /// Makes the present and future calls of all ranks fail with `status`; the
@@ -171,7 +172,8 @@ public:
   /// An endpoint of the same rank for another lane, for one other thread.
   virtual std::unique_ptr<Communicator> forLane(Lane lane) = 0;
 
-  /// "rank 1 is in ...; rank 2 has left the program": for diagnostics.
+  /// Describes the others for diagnostics: "rank 1 is in ...; rank 2 has left
+  /// the program".
   virtual std::string describeOthers() = 0;
 
   /// Progress of this rank, for diagnostics: it has reached `op`, or it has

@@ -17,16 +17,17 @@ using DescribeOp = std::function<std::string(int64_t)>;
 /// Types, sizes and reduction are such as exist.
 bool isKnown(const Collective &call);
 bool sameCall(const Mesh &mesh, const Offer &a, const Offer &b);
-/// "all_reduce of op 3 with 1 x 8 f32, reduction 0, root 0"
+/// Returns "all_reduce of op 3 with 1 x 8 f32, reduction 0, root 0".
 std::string describeOffer(const Offer &offer);
-/// "all_reduce 'h.3.mlp' of layer 3 (op 12)": the collective by its op.
+/// Names the collective by its op: "all_reduce 'h.3.mlp' of layer 3 (op 12)".
 std::string describeCall(const Offer &offer, const DescribeOp &describeOp);
-/// "ranks disagree over axis 'tp': rank 0 called ..., rank 1 called ..."
+/// Returns "ranks disagree over axis 'tp': rank 0 called ..., rank 1 called
+/// ...".
 std::string describeDisagreement(const std::string &axes, int64_t rank,
                                  const Offer &own, int64_t other,
                                  const Offer &theirs);
 
-/// "from rank 0 to rank 1"
+/// Returns "from rank 0 to rank 1".
 std::string describeWay(int64_t sender, int64_t receiver);
 /// The sides of a message differ in their bytes.
 std::string describeLengths(const std::string &way, const Offer &own,
@@ -39,14 +40,14 @@ struct RankPlace {
   bool inside = true; ///< in the program
   int64_t op = -1;    ///< -1: it has not reached one
 };
-/// "is in gemm ...", "has left the program"
+/// Returns "is in gemm ..." or "has left the program".
 std::string describePlace(const RankPlace &place, const DescribeOp &describeOp);
-/// "rank 2 is missing, it is in ..."
+/// Returns "rank 2 is missing, it is in ...".
 std::string describeMissing(int64_t rank, const RankPlace &place,
                             const DescribeOp &describeOp);
-/// "rank 4", "ranks 0, 1 and 3"
+/// Returns "rank 4" or "ranks 0, 1 and 3".
 std::string describeRanks(const std::vector<int64_t> &ranks);
-/// "rank 4 has arrived", "ranks 0, 1 and 3 have arrived".
+/// Returns "rank 4 has arrived" or "ranks 0, 1 and 3 have arrived".
 std::string describeArrived(const std::vector<int64_t> &ranks);
 
 } // namespace tessera

@@ -12,7 +12,7 @@ namespace tessera {
 /// The first status that is recorded stays. Any thread.
 class FirstFailure {
 public:
-  /// True if this is the first.
+  /// Records a failure; returns whether it is the first.
   bool record(const Status &status) noexcept {
     std::lock_guard<std::mutex> lock(mutex);
     if (hasFailed.load())

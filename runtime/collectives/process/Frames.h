@@ -38,7 +38,7 @@ struct ControlMessage {
   int64_t axes[2] = {0, 0};               ///< Here, by lane: of that call
   int64_t textBytes = 0;
 
-  /// `code`, TSR_INTERNAL if it is none.
+  /// Returns `code`, or TSR_INTERNAL if it is none.
   tsr_status status() const;
   /// The rank that the sender waits for in a lane, of `ranks`; -1: none.
   int64_t waitsForOf(int lane, int64_t ranks) const;

@@ -72,7 +72,7 @@ struct Greeting {
   int64_t rank = 0, purpose = 0;
 };
 std::string writeGreeting(const Greeting &greeting);
-/// TSR_CORRUPT.
+/// Reads a greeting. TSR_CORRUPT.
 Greeting readGreeting(const std::string &bytes);
 
 /// Why the process cannot take part with rank 0's; empty if it can.

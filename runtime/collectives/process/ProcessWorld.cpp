@@ -183,7 +183,7 @@ void ProcessWorld::handle(int64_t peer, const ControlMessage &message,
   }
 }
 
-/// " over axis 'tp'"; a message has none.
+/// Returns " over axis 'tp'"; "" for a message, which has none.
 static std::string overAxes(const Mesh &mesh, int64_t axes) {
   return axes == 0 ? "" : " over " + mesh.describe(axes);
 }

@@ -76,8 +76,9 @@ public:
   bool isGone(int64_t peer) const { return others[peer].gone.load(); }
   /// When the peer said last that it works on files; the epoch if never.
   Deadline workedAt(int64_t peer);
-  /// "it is in ... over axis 'tp', where it waits for rank 3, which does not
-  /// answer": to the end of the chain. Asks, and waits a moment for each.
+  /// Describes a wait to the end of the chain: "it is in ... over axis 'tp',
+  /// where it waits for rank 3, which does not answer". Asks each rank, and
+  /// waits a moment for the answer.
   std::string describeWait(int64_t peer, Lane lane);
   /// Asks all other ranks where they are, and describes that.
   std::string describeOthers();

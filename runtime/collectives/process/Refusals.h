@@ -38,8 +38,8 @@ public:
   explicit Refusals(OperatorNote note = {}) : note(std::move(note)) {}
 
   void record(Refusal kind, const std::string &host, const std::string &why);
-  /// "" or "; 3 connections were refused: 2 times, the last from 10.0.0.7: why;
-  /// ...".
+  /// Returns "" or "; 3 connections were refused: 2 times, the last from
+  /// 10.0.0.7: why; ...".
   std::string describe() const;
 
 private:

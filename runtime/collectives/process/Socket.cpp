@@ -210,7 +210,7 @@ static bool waitFor(const Socket &socket, short events, Deadline deadline) {
   }
 }
 
-/// One attempt at one address; the reason if it fails.
+/// Attempts once to connect to one address; gives the reason if that fails.
 static Socket tryConnect(const addrinfo &to, Deadline deadline,
                          std::string *why) {
   Socket socket = prepared(::socket(to.ai_family, SOCK_STREAM, 0));

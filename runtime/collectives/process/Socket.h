@@ -43,7 +43,7 @@ struct Address {
 
   std::string text() const;
 };
-/// "node0:29501", "[::1]:29501". TSR_INVALID_ARGUMENT.
+/// Parses "node0:29501" or "[::1]:29501". TSR_INVALID_ARGUMENT.
 Address parseAddress(const std::string &text);
 
 /// Listens on every address of the host that this machine has, and on no
@@ -71,7 +71,7 @@ Socket connectTo(const Address &address, const std::string &what,
                  Deadline deadline, Listening listening = Listening::Soon);
 /// Takes who waits at a listener; invalid with errno if nobody does.
 Socket acceptNow(const Socket &listener);
-/// Invalid after the deadline.
+/// Accepts a connection; invalid after the deadline.
 Socket acceptFrom(const Socket &listener, Deadline deadline);
 
 /// Throw at the deadline, and if the other side closes.

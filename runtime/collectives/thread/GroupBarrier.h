@@ -28,7 +28,7 @@ struct Offer {
 
 class GroupBarrier {
 public:
-  /// `ranks`: the global ranks of the members, in order.
+  /// Makes a barrier; `ranks` are the global ranks of the members, in order.
   explicit GroupBarrier(std::vector<int64_t> ranks);
 
   const std::vector<int64_t> &ranks() const { return members; }

@@ -37,8 +37,8 @@ public:
   static Offer offerOf(const char *kind, const Message &message, void *data);
   /// Makes an offer; `what` is read by the others until all have left.
   static Offer offerOf(const char *kind, const Coalesced &what);
-  /// The entry barrier. Aborts the world if the call is illegal or differs from
-  /// another member's.
+  /// Passes the entry barrier. Aborts the world if the call is illegal or
+  /// differs from another member's.
   Status enter(const Seat &seat, const Offer &offer);
   /// The exit barrier.
   Status leave(const Seat &seat);

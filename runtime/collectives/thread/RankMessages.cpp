@@ -21,7 +21,7 @@ std::string wayOf(const MessageChannel &channel) {
                      channel.ranks()[PostedMessage::Receiver]);
 }
 
-/// For diagnostics.
+/// Describes a message for diagnostics.
 Offer offerOf(const PostedMessage &message) {
   return RankBarriers::offerOf(nameOf(message.side), message.message,
                                message.data);

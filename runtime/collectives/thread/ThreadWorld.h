@@ -35,7 +35,7 @@ public:
   virtual bool hasArrived(size_t member) const = 0;
   /// Until it is complete, or the time is over.
   virtual void sleep(std::chrono::milliseconds time) const = 0;
-  /// "all_reduce 'h.3.mlp' of layer 3 (op 12) over axis 'tp'"
+  /// Returns "all_reduce 'h.3.mlp' of layer 3 (op 12) over axis 'tp'".
   virtual std::string describe(const ThreadWorldOptions &options) const = 0;
 };
 
@@ -52,7 +52,8 @@ public:
 
   /// Aborts if the rank can exchange no such message.
   Status check(int64_t rank, const Message &message);
-  /// `spins`: not in the background, which leaves the cores to the programs.
+  /// Waits. `spins` is false in the background, which leaves the cores to the
+  /// programs.
   Status waitFor(const Awaited &what, bool spins);
 
   void abort(const Status &status) { first.record(status); }
