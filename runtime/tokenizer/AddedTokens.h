@@ -33,12 +33,12 @@ public:
   void split(const Piece &piece, Stage stage, WorkLimit &work,
              Pieces &out) const;
 
-  /// Null if the id is of none.
+  /// Finds an added token; null if the id is of none.
   const AddedToken *find(int32_t id) const;
-  /// TokenTable::none if there is no such token.
+  /// Returns the id of a text; TokenTable::none if there is no such token.
   int32_t idOf(std::string_view content) const;
   bool isSpecial(std::string_view content) const;
-  /// The largest id and one; 0: there are none.
+  /// Returns the largest id and one; 0: there are none.
   int32_t end() const { return static_cast<int32_t>(byId.size()); }
 
 private:

@@ -216,7 +216,7 @@ public:
 
 } // namespace
 
-/// One without keys.
+/// Makes a normalizer without keys.
 template <class Part>
 static std::unique_ptr<Normalizer> plain(const JsonView &part) {
   requireKeys(part, {"type"});

@@ -26,7 +26,7 @@ void requireKeys(const JsonView &part,
 /// nested. Each step of a sequence costs time for each text.
 void requireFewValues(const JsonView &part, size_t most);
 
-/// The member `key`, or what it is where it is missing or null.
+/// Return the member `key`, or `standard` if it is missing or null.
 bool flagOf(const JsonView &part, const char *key, bool standard);
 std::string textOf(const JsonView &part, const char *key, const char *standard);
 /// A text of one code point.

@@ -32,7 +32,7 @@ public:
   /// TSR_UNSUPPORTED, TSR_CORRUPT: it is no expression.
   Pattern(std::string_view pattern, const std::string &where)
       : Pattern(translatePattern(pattern, where), where, Translated()) {}
-  /// One that is written for PCRE2.
+  /// Makes a pattern from an expression that is written for PCRE2.
   static Pattern ofPcre2(const std::string &expression) {
     return Pattern(expression, expression, Translated());
   }

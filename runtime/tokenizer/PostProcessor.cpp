@@ -10,7 +10,7 @@ static int32_t idIn(const JsonView &view) {
   return static_cast<int32_t>(view.integer(0, TokenTable::mostIds - 1));
 }
 
-/// ["token", id]
+/// Reads ["token", id].
 static int32_t idOfPair(const JsonView &pair) {
   std::vector<JsonView> items = pair.items();
   if (items.size() != 2)
@@ -29,7 +29,8 @@ static void requireFew(const JsonView &part, size_t tokens) {
                             "at most ", mostTokens, " are added"));
 }
 
-/// [{"SpecialToken": {"id": "[CLS]", ..}}, {"Sequence": {"id": "A", ..}}, ..]
+/// Reads [{"SpecialToken": {"id": "[CLS]", ..}}, {"Sequence": {"id": "A", ..}},
+/// ..].
 static PostProcessor readTemplate(const JsonView &part) {
   requireKeys(part, {"type", "single", "pair", "special_tokens"});
   PostProcessor result;

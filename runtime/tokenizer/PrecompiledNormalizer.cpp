@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// RFC 4648, section 4.
+/// Decodes base64, RFC 4648, section 4.
 static std::string decodeBase64(const JsonView &view) {
   const std::string &text = view.text();
   const std::string_view digits =

@@ -17,7 +17,7 @@ namespace tessera {
 class StopStrings {
 public:
   StopStrings() = default;
-  /// TSR_INVALID_ARGUMENT: one is empty or no UTF-8.
+  /// Takes the stops. TSR_INVALID_ARGUMENT: one is empty or no UTF-8.
   explicit StopStrings(const std::vector<std::string> &stops);
 
   /// The text that is sure to be before a stop. Parts are whole characters, and

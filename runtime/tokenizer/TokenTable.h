@@ -27,11 +27,11 @@ public:
   /// A text that is there already gets the new id. TSR_UNSUPPORTED: it is too
   /// long, or all are.
   void add(std::string_view text, int32_t id);
-  /// `none` if there is no such token.
+  /// Returns the id of a text; `none` if there is no such token.
   int32_t find(std::string_view text) const;
   /// Returns the texts.
   size_t size() const { return entries.size(); }
-  /// The largest id and one.
+  /// Returns the largest id and one.
   int32_t end() const { return static_cast<int32_t>(byId.size()); }
   bool has(int32_t id) const {
     return id >= 0 && id < end() && byId[id] != noEntry;

@@ -27,7 +27,7 @@ public:
   /// Decodes ids, which must be in [0, vocabularySize()).
   virtual std::string decode(const std::vector<int32_t> &ids,
                              tsr_special special) const = 0;
-  /// The largest id and one.
+  /// Returns the largest id and one.
   virtual int32_t vocabularySize() const = 0;
   /// -1 if there is no such token.
   virtual int32_t idOf(std::string_view token) const = 0;

@@ -13,7 +13,7 @@ namespace tessera {
 
 class UnicodeForm {
 public:
-  /// "NFC", "NFD", "NFKC" or "NFKD".
+  /// Takes "NFC", "NFD", "NFKC" or "NFKD".
   explicit UnicodeForm(const std::string &name);
   UnicodeForm(UnicodeForm &&) noexcept;
   ~UnicodeForm();
