@@ -40,7 +40,7 @@ Options takeOptions(const Options *options, const char *name) {
   return own;
 }
 
-/// Checked; the defaults where `given` is null.
+/// Returns checked options; the defaults if `given` is null.
 SessionOptions takeSessionOptions(const tsr_session_options *given);
 
 } // namespace tessera

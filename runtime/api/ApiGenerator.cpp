@@ -254,7 +254,8 @@ tsr_status tsr_generator_write(tsr_generator *generator, const char *role,
   });
 }
 
-/// Lane by lane; a slot's last row is the one whose logits are wanted.
+/// Returns the rows lane by lane; a slot's last row is the one whose logits are
+/// wanted.
 static StepRows placedRows(const Generation &sizes, const tsr_row *rows,
                            size_t count) {
   StepRows step(sizes);

@@ -28,7 +28,7 @@ struct Artifact {
 
 /// TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
 Artifact loadArtifact(const std::string &path);
-/// TSR_UNTRUSTED: none of these keys has signed it.
+/// Loads an artifact. TSR_UNTRUSTED: none of these keys has signed it.
 Artifact loadArtifact(const std::string &path,
                       const std::vector<PublicKey> &trusted);
 /// Returns the bytes of the artifact, signed by this key alone.

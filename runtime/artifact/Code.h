@@ -29,7 +29,7 @@ public:
   void load() const;
 
   // The code must be loaded before these are called.
-  /// Null: it is for inference.
+  /// Returns the training step; null if the artifact is for inference.
   tsr_abi_program step() const { return program; }
   // Null: the artifact has none.
   tsr_abi_program evaluation() const { return evaluationProgram; }

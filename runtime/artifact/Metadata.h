@@ -36,7 +36,7 @@ struct Mesh {
   int64_t stages() const;
   /// Ranks that differ from `rank` only on the axes of the bit set, in order.
   std::vector<int64_t> group(int64_t rank, int64_t axisSet) const;
-  /// "axis 'tp'" or "axes 'dp', 'tp'".
+  /// Returns "axis 'tp'" or "axes 'dp', 'tp'".
   std::string describe(int64_t axisSet) const;
 };
 
@@ -99,7 +99,7 @@ struct TensorInfo {
   bool isAt(int64_t stage) const { return offsetAt(stage) >= 0; }
   /// Returns the first stage that has it.
   int64_t firstStage() const;
-  /// "parameter 'transformer.wte.weight'"
+  /// Returns "parameter 'transformer.wte.weight'".
   std::string describe() const;
 };
 
@@ -168,7 +168,7 @@ struct Model {
 /// The course of the learning rate after its warm-up.
 enum class RateKind { Cosine, Linear, Constant, Wsd, InverseSqrt };
 std::optional<RateKind> rateKindFromName(const std::string &name);
-/// "cosine, linear, ...".
+/// Returns "cosine, linear, ...".
 std::string rateKindNames();
 
 struct Optimizer {
@@ -209,7 +209,7 @@ struct Metadata {
   /// training alone.
   std::map<std::string, std::string> modelKeys, trainingKeys;
 
-  /// Null if there is none.
+  /// Returns the tensor of a role and name; null if there is none.
   const TensorInfo *find(Role role, const std::string &name) const;
   bool hasParameters() const;
   /// There is a program that measures the loss.
@@ -221,25 +221,25 @@ struct Metadata {
   /// generate there is none.
   bool hasScores() const;
   int64_t arenaBytesAt(int64_t stage) const;
-  /// Null: it is in none, or there is no such op.
+  /// Returns the task of an op; null if it is in none, or there is no such op.
   const TaskInfo *taskOf(int64_t op) const;
   /// For which micro-batch a rank calls an op when it has called it `earlier`
   /// times in the step; nullopt: for none, or it is not known.
   std::optional<int64_t> microBatchOf(int64_t op, int64_t earlier) const;
   /// Returns the number of calls that a rank makes in a step.
   int64_t callsOf(int64_t stage) const;
-  /// "gemm 'h.3.mlp.fc' of layer 3 (op 12, task F0)", with the micro-batch if
-  /// the op runs for one alone; -1 is what no program asks for.
+  /// Returns "gemm 'h.3.mlp.fc' of layer 3 (op 12, task F0)", with the
+  /// micro-batch if the op runs for one alone; no program asks for op -1.
   std::string describeOp(int64_t op) const;
 
-  /// "activations 6442450944, optimizer 1020054732" of `arenaKinds`.
+  /// Returns "activations 6442450944, optimizer 1020054732" for `arenaKinds`.
   std::string describeArena() const;
 
   std::map<std::pair<Role, std::string>, size_t> index;
 };
 
 int64_t elementsOf(const std::vector<int64_t> &shape);
-/// "[2, 3]"
+/// Returns a text such as "[2, 3]".
 std::string describeShape(const std::vector<int64_t> &shape);
 
 /// Returns the members of an object, as JSON.

@@ -31,7 +31,8 @@ struct AdapterConfig {
   double scale() const { return alpha / static_cast<double>(rank); }
 };
 
-/// TSR_CORRUPT; TSR_UNSUPPORTED names what makes it another kind of adapter.
+/// Reads an adapter_config.json. TSR_CORRUPT; TSR_UNSUPPORTED names what makes
+/// it another kind of adapter.
 AdapterConfig readAdapterConfig(const std::string &source,
                                 const std::string &text);
 

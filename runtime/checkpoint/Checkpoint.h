@@ -110,7 +110,8 @@ void writeModelFiles(const std::vector<CarriedFile> &files,
                      const std::string &directory);
 
 std::string writeManifest(const Manifest &manifest);
-/// TSR_CORRUPT: it is no manifest or is altered (it holds its own hash).
+/// Reads a manifest. TSR_CORRUPT: it is none or is altered (it holds its own
+/// hash).
 Manifest readManifest(const InputFile &file);
 
 constexpr const char *optimizerFile = "optimizer.safetensors";

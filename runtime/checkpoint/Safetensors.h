@@ -34,7 +34,7 @@ public:
 
   const InputFile &file() const { return input; }
   const std::map<std::string, FileTensor> &tensors() const { return entries; }
-  /// Null if there is none.
+  /// Returns the tensor of this name; null if there is none.
   const FileTensor *find(const std::string &name) const;
 
 private:

@@ -30,7 +30,7 @@ public:
   const std::map<std::string, const FileTensor *> &tensors() const {
     return entries;
   }
-  /// Null if there is none.
+  /// Returns the tensor of this name; null if there is none.
   const FileTensor *find(const std::string &name) const;
 
 private:

@@ -27,7 +27,8 @@ struct NamedTensor {
   const FileTensor *tensor;
 };
 
-/// "'a', 'b'": the members that look alike are one, with their number.
+/// Lists names as "'a', 'b'": the members that look alike are one, with their
+/// number.
 std::string listOfNames(const std::vector<std::string> &names) {
   std::map<std::string, int64_t> counts;
   for (const std::string &name : names)

@@ -50,7 +50,7 @@ public:
   struct Document {
     int64_t first, tokens; ///< in the parts of all files, joined
   };
-  /// TSR_INVALID_ARGUMENT: there is none.
+  /// Finds a document. TSR_INVALID_ARGUMENT: there is none.
   Document document(int64_t number) const;
   /// An epoch of each stream.
   int64_t sequences() const;
@@ -58,7 +58,8 @@ public:
     int64_t first, tokens; ///< in the file
     double share;          ///< share of all sequences
   };
-  /// TSR_INVALID_ARGUMENT: there are not so many files.
+  /// Returns the share of a file. TSR_INVALID_ARGUMENT: there are not so many
+  /// files.
   FileShare fileShare(size_t file) const;
   /// Returns the identity without hashes of the files' contents.
   DataIdentity identity() const;
@@ -97,8 +98,8 @@ private:
   mutable std::vector<int32_t> staged; ///< Kept, so that no step allocates.
 };
 
-/// Element `index` of a pseudo-random permutation of [0, size); `key` chooses
-/// it. Constant memory and expected constant time.
+/// Returns element `index` of a pseudo-random permutation of [0, size); `key`
+/// chooses it. Constant memory and expected constant time.
 int64_t permute(int64_t index, int64_t size, uint64_t key);
 
 } // namespace tessera

@@ -38,9 +38,9 @@ constexpr Foreign foreigners[] = {
 };
 } // namespace
 
-/// RFC 1952: magic, method 8, no reserved flag; what the method says of itself
-/// is 0, 2 or 4 and the system at most 13 or unknown, which two bytes of magic
-/// alone would not tell from tokens.
+/// Recognizes a header of RFC 1952: magic, method 8, no reserved flag; what the
+/// method says of itself is 0, 2 or 4 and the system at most 13 or unknown,
+/// which two bytes of magic alone would not tell from tokens.
 static bool isGzip(std::string_view head) {
   if (head.size() < 18 || head.substr(0, 3) != "\x1F\x8B\x08")
     return false;

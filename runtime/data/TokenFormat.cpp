@@ -89,7 +89,7 @@ static bool isIndex(const InputFile &file) {
   return MegatronIndex::isIndex(sample) || MegatronIndex::isTornIndex(sample);
 }
 
-/// The same path with another suffix of four characters.
+/// Returns the same path with another suffix of four characters.
 static std::string withSuffix(const std::string &path, const char *suffix) {
   return path.substr(0, path.size() - 4) + suffix;
 }

@@ -114,7 +114,7 @@ public:
   virtual DeviceReport report() const = 0;
 };
 
-/// `cpu`.
+/// Makes the device `cpu`.
 std::shared_ptr<Device> makeCpuDevice();
 
 } // namespace tessera

@@ -36,8 +36,8 @@ constexpr uint64_t deviceLayout() {
 /// TSR_UNSUPPORTED if there is no such device in any build.
 void checkDeviceName(const std::string &name);
 
-/// `cpu`, or `cuda` from libtessera_cuda.so: beside this library, then where
-/// the loader looks. TSR_UNSUPPORTED: no such device; TSR_NOT_FOUND: no
+/// Opens `cpu`, or `cuda` from libtessera_cuda.so: beside this library, then
+/// where the loader looks. TSR_UNSUPPORTED: no such device; TSR_NOT_FOUND: no
 /// plug-in; TSR_MISMATCH: a plug-in of another build. A plug-in stays loaded.
 std::shared_ptr<Device> openDevice(const std::string &name);
 

@@ -34,7 +34,7 @@ public:
 
   // These results are those of the last run. TSR_INVALID_ARGUMENT: it had no
   // such text or position.
-  /// [hidden size] of a position.
+  /// Returns the hidden state of a position, [hidden size].
   const double *hidden(int64_t text, int64_t position) const;
   /// Pools all positions of a text to one vector. TSR_INVALID_ARGUMENT: the
   /// pooling is not known.

@@ -60,23 +60,25 @@ public:
   /// Its parameters are to be loaded before the first step.
   Session &session() { return used; }
 
-  /// From any thread. TSR_INVALID_ARGUMENT: no or too many tokens, one outside
-  /// the vocabulary, options that are none.
+  /// Adds a request, from any thread. TSR_INVALID_ARGUMENT: no or too many
+  /// tokens, one outside the vocabulary, options that are none.
   int64_t add(const int32_t *prompt, size_t count,
               const RequestOptions &options);
-  /// From any thread: the tokens [given, count) are scored. TSR_UNSUPPORTED:
-  /// the artifact has no such program; TSR_INVALID_ARGUMENT as of add.
+  /// Adds a text whose tokens [given, count) are scored, from any thread.
+  /// TSR_UNSUPPORTED: the artifact has no such program; TSR_INVALID_ARGUMENT as
+  /// in add.
   int64_t score(const int32_t *tokens, size_t count, size_t given,
                 const ScoreOptions &options);
-  /// From any thread: writes the scores of such a request, once; returns how it
-  /// has ended. Nothing is written where they are not complete.
+  /// Writes the scores of such a request, once, from any thread; returns how it
+  /// has ended. Nothing is written if they are not complete.
   Ending takeScores(int64_t request, tsr_token_score *out, size_t count);
-  /// From any thread: the request ends before the next step. False: there is
+  /// Ends a request before the next step, from any thread. False: there is
   /// none, or it has ended.
   bool cancel(int64_t request);
-  /// From any thread: the next token of any request; false: there is none yet.
+  /// Takes the next token of any request, from any thread; false: there is none
+  /// yet.
   bool next(Generated &out);
-  /// From any thread: requests that wait or run.
+  /// Returns how many requests wait or run, from any thread.
   int64_t active() const;
   /// Returns that once there is one, or after `milliseconds`, below 0: never
   /// without one.
@@ -99,7 +101,8 @@ public:
   /// candidates. TSR_INVALID_ARGUMENT: there are requests; the rows are not
   /// what a step can run.
   void runPlaced(const StepRows &rows, double *out, size_t count);
-  /// The same of rows with labels: scores of each lane's rows in turn.
+  /// Runs rows with labels likewise; returns the scores of each lane's rows in
+  /// turn.
   std::vector<tsr_token_score> scorePlaced(const StepRows &rows);
   /// Sets how the token after a slot's row is chosen in such steps, for
   /// artifacts whose steps leave candidates.

@@ -76,7 +76,7 @@ struct Request {
   int64_t leftOfPrompt() const {
     return (isScored() ? given : length()) - 1 - done;
   }
-  /// The token that is scored after a position; -1: none.
+  /// Returns the token that is scored after a position; -1: none.
   int32_t labelAt(int64_t position) const {
     return isScored() && position + 1 >= given ? tokens[position + 1] : -1;
   }

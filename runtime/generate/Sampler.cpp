@@ -169,7 +169,7 @@ Choice Sampler::choosePenalized(const Logit *logits, int64_t count,
   return choice;
 }
 
-/// The tokens that are there; the rest of the list has none.
+/// Returns the tokens that are there; the rest of the list has none.
 static std::vector<std::pair<int32_t, double>> listOf(const BestLogits &best,
                                                       int64_t vocabulary) {
   std::vector<std::pair<int32_t, double>> list;

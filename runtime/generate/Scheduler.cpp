@@ -207,7 +207,7 @@ bool Scheduler::anyInSlot(const Predicate &holds) const {
   });
 }
 
-/// Older ones first.
+/// Returns the requests of a lane, older ones first.
 std::vector<Request *> Scheduler::inLane(int64_t lane) {
   std::vector<Request *> requests;
   for (int64_t slot = 0; slot < sizes.slots; ++slot)

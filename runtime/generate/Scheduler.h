@@ -29,7 +29,7 @@ public:
   void add(std::unique_ptr<Request> request) {
     queue.push_back(std::move(request));
   }
-  /// Null: there is no such request, or it has ended.
+  /// Finds a request; null if there is none, or it has ended.
   Request *find(int64_t id);
   /// Requests that wait or run.
   int64_t active() const;

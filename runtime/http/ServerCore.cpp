@@ -18,7 +18,8 @@ static constexpr int kMostAtOnce = 64;
 /// A client that takes nothing of an answer for this long may be closed when
 /// others need memory.
 static constexpr std::chrono::milliseconds kStalled(1'000);
-/// When the system has no more descriptors, accepting pauses for this long.
+/// When the system has no more descriptors, the server stops accepting for this
+/// long.
 static constexpr std::chrono::milliseconds kPause(100);
 
 ServerCore::ServerCore(HttpOptions given)

@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// Element `index` (global, row-major) of a parameter, before rounding: normal
-/// deviates are Box-Muller (1958) over two Philox words, as in
+/// Returns element `index` (global, row-major) of a parameter, before rounding:
+/// normal deviates are Box-Muller (1958) over two Philox words, as in
 /// docs/Artifact.md. `key` is tsr_abi_stream(seed, -1, init.stream).
 double initialValue(const Initial &init, uint64_t key, int64_t index);
 /// values[i] = initialValue(init, key, first + i), faster.

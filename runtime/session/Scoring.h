@@ -13,10 +13,10 @@ struct Score {
   int64_t predicted = 0;
 };
 
-/// Collective. An evaluation in which the labels of the text's other tokens,
-/// and of all other sequences, are ignored: ranks reduce what is left of each
-/// label's logit and of the sum of exponentials, and no logits. TSR_UNSUPPORTED
-/// and TSR_INVALID_ARGUMENT as of tsr_session_score.
+/// Scores a text; collective. This is an evaluation in which the labels of the
+/// text's other tokens, and of all other sequences, are ignored: ranks reduce
+/// what is left of each label's logit and of the sum of exponentials, and no
+/// logits. TSR_UNSUPPORTED and TSR_INVALID_ARGUMENT as in tsr_session_score.
 Score scoreText(Session &session, const int32_t *tokens, size_t count,
                 size_t given);
 

@@ -70,7 +70,7 @@ public:
   /// Runs a step of rows, which `fill` writes for each rank; parameters must be
   /// defined. TSR_UNSUPPORTED: the artifact has no such program.
   void runRows(RowProgram program, const std::function<void(Rank &)> &fill);
-  /// TSR_UNSUPPORTED: the artifact has no such program.
+  /// Returns a program. TSR_UNSUPPORTED: the artifact has none of this kind.
   tsr_abi_program programOf(RowProgram which) const;
   /// Copies what caches hold, in order. Between steps.
   void copyPlaces(const std::vector<PlaceCopy> &copies);
@@ -127,7 +127,7 @@ public:
   bool isFirst() const { return core->ranks[0]->number == 0; }
   /// Collective: runs `body` in each process; if it fails in one, all throw.
   void together(const std::function<void()> &body) const;
-  /// Collective: the largest of all processes' values.
+  /// Returns the largest of all processes' values; collective.
   int32_t largest(int32_t value) const;
   /// Collective: TSR_MISMATCH if the processes' values differ; `what` they are.
   void checkSame(const std::string &what, int64_t value) const;
@@ -193,7 +193,7 @@ private:
   void writeValues(const TensorInfo &tensor, const Value *values);
   Status gatherFailure(const Status &own) const;
   void checkSameCode(const Artifact &artifact) const;
-  /// Collective: returns the values of all processes by rank.
+  /// Returns the values of all processes by rank; collective.
   std::vector<int64_t> gatherAll(int64_t value) const;
   std::vector<std::string> gatherTexts(const std::string &text) const;
   Collective overAll(int64_t count, int dtype) const;

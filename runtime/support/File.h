@@ -33,7 +33,7 @@ public:
   /// call it. TSR_IO: the file has become shorter.
   void read(uint64_t offset, void *out, size_t count) const;
   std::string readAll() const;
-  /// XXH3-64 of the whole.
+  /// Returns the XXH3-64 of the whole.
   uint64_t hash() const;
 
 private:
@@ -60,7 +60,7 @@ public:
   /// Syncs and closes; without it the content may be lost.
   void finish();
   uint64_t size() const { return written; }
-  /// XXH3-64 of what was written.
+  /// Returns the XXH3-64 of the bytes that were written.
   uint64_t hash() const;
 
 private:

@@ -19,13 +19,14 @@ inline uint32_t gumbelWord(int64_t seed, int64_t position, int64_t index) {
                 static_cast<uint64_t>(seed));
 }
 
-/// -log(-log(u)) of the u in (0, 1) that belongs to a word.
+/// Returns -log(-log(u)) for the u in (0, 1) that belongs to a word.
 inline double gumbelNoise(uint32_t word) {
   return -std::log(-std::log((word + 0.5) / 4294967296.0));
 }
 
-/// No less than the noise, and much cheaper: -log(-log(u)) <= -log(1 - u), and
-/// 1 - u is above 2^-(n + 1) if u begins with n ones.
+/// Returns a bound that is no less than the noise, and much cheaper:
+/// -log(-log(u)) <= -log(1 - u), and 1 - u is above 2^-(n + 1) if u begins with
+/// n ones.
 inline double gumbelBound(uint32_t word) {
   constexpr double ln2 = 0.69314718055994531;
   int ones = ~word == 0 ? 32 : __builtin_clz(~word);

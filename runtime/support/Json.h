@@ -53,7 +53,7 @@ public:
   std::vector<int64_t> integers(int64_t low, int64_t high) const;
   const nlohmann::json &raw() const { return *value; }
 
-  /// "`source`: '`path`'", for errors.
+  /// Returns "`source`: '`path`'", for errors.
   std::string where() const;
   /// Throws "`source`: '`path`' `what`".
   [[noreturn]] void refuse(const std::string &what) const;

@@ -23,7 +23,7 @@ JsonTree parseJson(const std::string &source, std::string_view text,
 /// bytes than that.
 std::string readJsonText(const InputFile &file, const JsonLimits &limits);
 
-/// On one line, in ASCII; what is no UTF-8 is replaced.
+/// Writes JSON on one line, in ASCII; bytes that are no UTF-8 are replaced.
 std::string writeJson(const nlohmann::json &value);
 
 } // namespace tessera

@@ -35,8 +35,8 @@ static std::string timeText() {
   return text;
 }
 
-/// Field 22 of /proc/N/stat; the second is a name in brackets that may hold
-/// anything. 0: there is no such process.
+/// Returns field 22 of /proc/N/stat; the second is a name in brackets that may
+/// hold anything. 0: there is no such process.
 static int64_t startOf(int64_t process) {
   std::ifstream file(concat("/proc/", process, "/stat"));
   std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -17,9 +17,11 @@ struct LockOwner {
   /// The owner in a lock file's text; nobody if the text is damaged.
   static LockOwner parse(const std::string &text);
   std::string text() const;
-  /// "process 12 of user 'ada' on host 'h', since 2026-01-31T12:00:00Z"
+  /// Returns "process 12 of user 'ada' on host 'h', since
+  /// 2026-01-31T12:00:00Z".
   std::string describe() const;
-  /// For processes of this host: a number that was given again is another one.
+  /// Returns whether a process of this host runs; if its number was given
+  /// again, it is another one.
   bool isRunning() const;
 };
 

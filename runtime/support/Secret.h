@@ -16,8 +16,8 @@ class Secret {
 public:
   /// None.
   Secret() = default;
-  /// "": none. TSR_INVALID_ARGUMENT: too short; TSR_UNSUPPORTED: this build has
-  /// no libcrypto.
+  /// Keeps a secret; "": none. TSR_INVALID_ARGUMENT: too short;
+  /// TSR_UNSUPPORTED: this build has no libcrypto.
   explicit Secret(std::string key);
 
   explicit operator bool() const { return !key.empty(); }
@@ -28,7 +28,7 @@ private:
   std::string key;
 };
 
-/// For one connection, never again.
+/// Returns a number for one connection, which never comes again.
 Digest randomNonce();
 /// In a time that does not tell where they differ.
 bool isSame(const Digest &one, const Digest &other);

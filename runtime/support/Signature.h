@@ -25,7 +25,8 @@ struct PublicKey {
   std::array<uint8_t, TSR_KEY_BYTES> bytes{};
 
   bool operator==(const PublicKey &other) const { return bytes == other.bytes; }
-  /// SHA-256 of the key in DER, 64 hexadecimal digits. TSR_UNSUPPORTED.
+  /// Returns the SHA-256 of the key in DER, 64 hexadecimal digits.
+  /// TSR_UNSUPPORTED.
   std::string fingerprint() const;
   /// Returns whether the key is no point of large order. Of every few contents
   /// one has a signature by such a key, which nobody made.

@@ -84,7 +84,7 @@ inline Status copyOf(const Status &status) noexcept {
                      : describedAs(status.code, [&] { return status.message; });
 }
 
-/// The exception being handled, as a status. Only inside a catch block.
+/// Returns the exception being handled as a status. Only inside a catch block.
 Status currentStatus() noexcept;
 
 /// Records `status` as this thread's last error if it is one.

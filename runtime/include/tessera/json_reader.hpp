@@ -31,7 +31,7 @@ struct JsonProblem {
   std::size_t line, column;
   bool isSyntax; ///< The text is no JSON; else it passes a limit.
 
-  /// "line 3, column 7: what".
+  /// Returns "line 3, column 7: what".
   std::string text() const {
     return "line " + std::to_string(line) + ", column " +
            std::to_string(column) + ": " + what;

@@ -78,7 +78,7 @@ public:
     detail::check(tsr_artifact_signer(get(), &fingerprint));
     return fingerprint;
   }
-  /// JSON text, docs/Artifact.md.
+  /// Returns the metadata as JSON, docs/Artifact.md.
   std::string metadata() const { return tsr_artifact_metadata(get()); }
   std::int64_t ranks() const { return tsr_artifact_ranks(get()); }
   std::int64_t batch() const { return tsr_artifact_batch(get()); }
@@ -118,7 +118,7 @@ public:
     schedule.size = sizeof schedule;
     detail::check(tsr_session_set_schedule(get(), &schedule));
   }
-  /// tokens: [batch, columns of the artifact].
+  /// Runs a step on tokens [batch, columns of the artifact].
   tsr_step_result step(const std::vector<std::int32_t> &tokens) {
     tsr_step_result result;
     detail::check(
@@ -175,7 +175,7 @@ public:
         tsr_session_score(get(), tokens.data(), tokens.size(), given, &result));
     return result;
   }
-  /// The largest of all processes' values.
+  /// Returns the largest of all processes' values.
   std::int32_t largest(std::int32_t value) {
     std::int32_t result = value;
     detail::check(tsr_session_largest(get(), value, &result));
@@ -202,7 +202,7 @@ public:
                                     values.data(), values.size()));
   }
 
-  /// The same in f32.
+  /// Reads the same in f32.
   std::vector<float> readF32(const std::string &role, const std::string &name,
                              std::size_t count) {
     std::vector<float> values(count);
@@ -315,7 +315,7 @@ public:
         &raw));
     handle.reset(raw);
   }
-  /// With the parameters of a session, which outlives it.
+  /// Generates with the parameters of a session, which outlives it.
   explicit Generator(Session &session) {
     tsr_generator *raw = nullptr;
     detail::check(tsr_generator_create_on(session.get(), &raw));
@@ -404,8 +404,8 @@ public:
 
   explicit GeneratorRequest(std::int64_t number) : number(number) {}
 
-  /// The next token; false: none has come for so long. One that has an ending
-  /// comes last, and comes in any case.
+  /// Takes the next token; false: none has come for so long. One that has an
+  /// ending comes last, and comes in any case.
   bool take(Token &token, std::chrono::milliseconds patience) {
     std::unique_lock<std::mutex> lock(mutex);
     if (!added.wait_for(lock, patience, [&] { return !tokens.empty(); }))

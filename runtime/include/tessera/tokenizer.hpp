@@ -216,8 +216,8 @@ public:
   TextRequest &operator=(const TextRequest &) = delete;
   ~TextRequest() { owner.generator.cancel(*request); }
 
-  /// The next token, and what it adds to the text. The last one says how the
-  /// request has ended: a stop is TSR_ENDED_STOP, be it a token or a text.
+  /// Takes the next token, and what it adds to the text. The last one says how
+  /// the request has ended: a stop is TSR_ENDED_STOP, be it a token or a text.
   /// False: none has come for so long, or it has ended.
   bool take(GeneratorRequest::Token &token, std::string &text,
             std::chrono::milliseconds patience) {
