@@ -52,7 +52,7 @@ static const Layer layers[] = {{"qkv", 768, 2304},
                                {"fc", 768, 3072},
                                {"fc2", 3072, 768}};
 
-/// Memory of `count` elements with random contents of about N(0, 1).
+/// Returns memory of `count` elements with random contents of about N(0, 1).
 static Memory filled(int64_t count, int64_t dtype) {
   const int64_t bytes = count * (dtype == TSR_DTYPE_BF16 ? 2 : 4);
   Memory m(static_cast<unsigned char *>(

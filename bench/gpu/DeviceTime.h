@@ -9,8 +9,8 @@
 
 namespace tessera::cuda {
 
-/// Median seconds of `repetitions` of what `work` queues, after as many to warm
-/// up.
+/// Returns the median seconds of `repetitions` of what `work` queues, after as
+/// many to warm up.
 template <class Work>
 double secondsOf(cudaStream_t stream, int repetitions, const Work &work) {
   cudaEvent_t start, end;

@@ -59,7 +59,7 @@ struct Bench {
     });
   }
 
-  /// TFLOP/s over routed rows.
+  /// Measures a product in TFLOP/s over routed rows.
   double product(bool transposed) {
     RoutedProblem p{};
     p.kind = TSR_ROUTED_PRODUCT;

@@ -63,9 +63,9 @@ struct BucketShardsPass
   int64_t count = 0; ///< The number of the program's buckets.
 };
 
-/// Before a member, with the kernels that make what they gather: the results of
-/// gathers may be read right after the first, and only the last sum is there
-/// when the others are.
+/// Returns the member before which the call stands, with the kernels that make
+/// what they gather: the results of gathers may be read right after the first,
+/// and only the last sum is there when the others are.
 Operation *placeOf(CollectiveBucket &bucket) {
   Operation *first = bucket.members.front();
   if (isa<ReduceScatterOp>(first))

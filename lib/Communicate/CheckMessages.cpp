@@ -93,7 +93,7 @@ CheckMessagesPass::check(SmallVector<func::FuncOp> together) {
   return count;
 }
 
-/// "rt.send of h.1.mlp"
+/// Returns "rt.send of h.1.mlp".
 std::string nameOf(Operation *op) {
   std::string name = op->getName().getStringRef().str();
   StringRef part = nn::partOf(op->getLoc());

@@ -41,7 +41,7 @@ std::string checkLimits(BucketLimits limits);
 /// Replaces a member, with what the report and verify read of its result.
 void replaceMember(mlir::Operation *member, mlir::OpResult value);
 
-/// "bucket 3", or "bucket 3 of stage 1" where a stage runs the member.
+/// Returns "bucket 3", or "bucket 3 of stage 1" if a stage runs the member.
 mlir::NameLoc nameBucket(mlir::Operation *member, llvm::StringRef what,
                          int64_t number);
 

@@ -96,8 +96,8 @@ void TaskMessages::start(Operation *message, OpOrder &order) {
   startSend(cast<SendOp>(message), border, order);
 }
 
-/// For each entry the next one of its micro-batch; the number of entries if
-/// there is none.
+/// Returns for each entry the next one of its micro-batch; the number of
+/// entries if there is none.
 SmallVector<size_t> nextOfMicroBatch(ArrayRef<NumberedTask> entries) {
   SmallVector<size_t> next(entries.size(), entries.size());
   DenseMap<int64_t, size_t> seen;

@@ -18,7 +18,7 @@ using namespace tessera::dist;
 
 namespace {
 
-/// "dp=2,tp=4" as an attribute; null and an error where it is malformed.
+/// Returns "dp=2,tp=4" as an attribute; null and an error if it is malformed.
 MeshAttr parseMesh(ModuleOp module, const std::string &text) {
   MeshShape shape;
   if (std::string why = shape.parse(text); !why.empty()) {

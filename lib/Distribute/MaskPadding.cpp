@@ -40,7 +40,8 @@ class MaskChooser {
 public:
   explicit MaskChooser(PaddingFlow &flow) : flow(flow) {}
 
-  /// False where no mask helps the step at the frontier.
+  /// Masks the program; returns false if no mask helps the step at the
+  /// frontier.
   bool run();
 
 private:

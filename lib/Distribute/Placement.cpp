@@ -228,7 +228,8 @@ bool tessera::isParameter(Value value) {
          func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
 }
 
-/// Ring bytes of a conversion, and of its backward where a gradient flows.
+/// Returns the ring bytes of a conversion, and of its backward if a gradient
+/// flows.
 static double wireBytes(RankedTensorType type, StringRef axis, State to,
                         bool differentiated, MeshAttr mesh) {
   State from = stateOf(type, axis);

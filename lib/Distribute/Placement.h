@@ -48,7 +48,7 @@ struct ShardingPlan {
   /// alone.
   bool shardsFrozen = false;
 
-  /// The resting sharding of a data tensor. `dims` holds a letter per
+  /// Returns the resting sharding of a data tensor. `dims` holds a letter per
   /// dimension. A parameter of a replicated layer is not split over `tp`.
   mlir::RankedTensorType resting(mlir::RankedTensorType type,
                                  llvm::StringRef dims,
@@ -133,7 +133,7 @@ private:
                              dist::State to) const;
   mlir::FailureOr<llvm::SmallVector<dist::State>>
   choose(mlir::Operation *op, llvm::StringRef axis) const;
-  /// The error of an op that no row of the rule fits.
+  /// Emits the error of an op that no row of the rule fits.
   mlir::LogicalResult refuse(mlir::Operation *op, llvm::StringRef axis) const;
   void propagateActive(mlir::Operation *op);
 

@@ -66,7 +66,7 @@ Value BertBuilder::embed() {
   return dropout(x, config.hiddenDropout);
 }
 
-/// LayerNorm(x + dropout(y)): what a block leaves is normalized.
+/// Builds LayerNorm(x + dropout(y)): the result of a block is normalized.
 Value BertBuilder::residual(const std::string &name, Value x, Value y) {
   y = dropout(y, config.hiddenDropout);
   y = stream(add("bsh,bsh->bsh", {x, y}));

@@ -38,7 +38,7 @@ public:
   const std::string &text() const { return content; }
   /// Returns the path of the file. Other files of the model lie beside it.
   llvm::StringRef where() const { return path; }
-  /// Null where the key is absent or null.
+  /// Returns the value of a key; null if the key is absent or null.
   const llvm::json::Value *find(llvm::StringRef key) const;
 
   bool isNull(llvm::StringRef key) const;

@@ -95,7 +95,8 @@ FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
   return sizes;
 }
 
-/// At least `least`, with the same remainder, and no larger than before.
+/// Returns a size of at least `least`, with the same remainder, and no larger
+/// than before.
 static int64_t shrunkTo(int64_t size, int64_t least, int64_t ranks) {
   int64_t rest = size % ranks;
   int64_t parts = llvm::divideCeil(std::max<int64_t>(1, least - rest), ranks);

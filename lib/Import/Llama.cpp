@@ -78,7 +78,7 @@ Value LlamaBuilder::attention(Value x, int64_t number) {
   return stream(add("bsh,bsh->bsh", {x, y}));
 }
 
-/// down(silu(gate x) * up x) (Shazeer 2020).
+/// Builds down(silu(gate x) * up x) (Shazeer 2020).
 Value LlamaBuilder::mlp(Value x, const std::string &layer) {
   if (config.experts)
     return mixture(x, layer);

@@ -80,9 +80,11 @@ protected:
   /// Returns a constant that the runtime computes from `init`.
   mlir::Value table(llvm::StringRef name, llvm::StringRef dims,
                     llvm::ArrayRef<int64_t> shape, mlir::DictionaryAttr init);
-  /// i32 [sequences of a micro-batch, length]; 0: of a sequence.
+  /// Adds an argument i32 [sequences of a micro-batch, length]; 0: the length
+  /// of a sequence.
   mlir::Value data(llvm::StringRef name, int64_t length = 0);
-  /// The same, of what attention keeps apart; null where nothing is masked.
+  /// Adds an argument for the segments that attention keeps apart; null if
+  /// nothing is masked.
   mlir::Value segments(llvm::StringRef name, int64_t length = 0) {
     return sizes.hasSegments() ? data(name, length) : mlir::Value();
   }
@@ -138,8 +140,8 @@ protected:
   /// Marks a value of the residual stream, whose distribution a plan fixes.
   mlir::Value stream(mlir::Value x);
 
-  /// Per token: log-sum-exp minus target, in parts that a split vocabulary
-  /// leaves local (Shoeybi et al. 2019, section 3).
+  /// Builds for each token log-sum-exp minus target, in parts that a split
+  /// vocabulary leaves local (Shoeybi et al. 2019, section 3).
   mlir::Value crossEntropy(mlir::Value logits, mlir::Value labels);
   /// Builds, for a causal model, the mean of a value per token over all
   /// micro-batches, or over those whose label counts.

@@ -36,7 +36,8 @@ static double pairOfRotations(const RopeConfig &rope, double rotations,
          (2 * std::log(rope.theta));
 }
 
-/// Peng et al. 2023, section 3.2: a ramp from kept to stretched pairs.
+/// Stretches pairs by a ramp (Peng et al. 2023, section 3.2), from those that
+/// are kept to those that are stretched.
 static double yarn(const RopeConfig &rope, double frequency, int64_t pair,
                    double headSize) {
   double low = pairOfRotations(rope, rope.betaFast, headSize);

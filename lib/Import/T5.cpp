@@ -125,7 +125,7 @@ Value T5Builder::attention(Value x, const std::string &layer, StringRef kind,
   return residual(x, y);
 }
 
-/// act(wi x), or act(wi_0 x) * wi_1 x (Shazeer 2020).
+/// Builds act(wi x), or act(wi_0 x) * wi_1 x (Shazeer 2020).
 Value T5Builder::widen(Value x, const std::string &name) {
   int64_t h = config.hidden, f = config.inner;
   auto in = [&](StringRef part) {

@@ -47,8 +47,9 @@ static const ConfigKeys kKeys = {
     kPositions,
     /*isCausal=*/false};
 
-/// "relu", "gated-gelu": T5 v1.1 calls the tanh form gelu. In transformers the
-/// parts that follow from it may also be given, and then count.
+/// Reads "relu" or "gated-gelu": T5 v1.1 calls the tanh form gelu. In
+/// transformers the parts that follow from it may also be given, and then
+/// count.
 static LogicalResult readFeedForward(const ConfigFile &file, T5Config &config) {
   std::string text = "relu";
   if (failed(file.read("feed_forward_proj", text)))
@@ -93,8 +94,8 @@ static LogicalResult readSizes(const ConfigFile &file, T5Config &config) {
       failed(file.read("n_positions", config.positions, size)));
 }
 
-/// Exact distances first: a quarter of the encoder's buckets, half of the
-/// decoder's.
+/// Reads the buckets. Exact distances come first: a quarter of the encoder's
+/// buckets, half of the decoder's.
 static LogicalResult readBuckets(const ConfigFile &file, T5Config &config) {
   if (failed(file.read("relative_attention_num_buckets", config.buckets,
                        {4, kMaximalSize})) ||

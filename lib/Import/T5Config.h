@@ -26,7 +26,8 @@ struct T5Config {
   int64_t headsSize() const { return heads * headSize; }
 };
 
-/// `forEncoding`: of an encoder alone, too, whose decoder is nobody's.
+/// Reads a config. With `forEncoding` it may be that of an encoder alone, whose
+/// decoder is not used.
 mlir::FailureOr<T5Config> readT5(const ConfigFile &file, bool forEncoding);
 
 } // namespace tessera

@@ -115,7 +115,7 @@ std::string EncodedModel::visitTake(nn::TakeOp op) {
   return "";
 }
 
-/// Without the dropout of attention.
+/// Returns the properties of an op without the dropout of attention.
 Attribute propertiesOf(Operation *op) {
   auto given = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute());
   if (!given || !isa<nn::AttentionOp>(op))

@@ -33,8 +33,8 @@ struct ArenaOverStep {
   int64_t peak = 0;
   std::function<Moment(int64_t)> momentAt;
 
-  /// docs/Artifact.md, `over_step`. Where a step has many times, each of some
-  /// hundred intervals is represented by the time that needs most.
+  /// Writes docs/Artifact.md's `over_step`. If a step has many times, each of
+  /// some hundred intervals is represented by the time that needs most.
   std::string json() const;
 };
 

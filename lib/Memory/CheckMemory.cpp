@@ -421,7 +421,7 @@ struct CheckMemoryPass : tessera::impl::CheckMemoryPassBase<CheckMemoryPass> {
     markAllAnalysesPreserved();
   }
 
-  /// `all`: the programs of its stage.
+  /// Checks a program; `all` are the programs of its stage.
   static LogicalResult check(func::FuncOp program, ArrayRef<func::FuncOp> all) {
     auto bytes =
         arenaOwner(program)->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);

@@ -20,7 +20,7 @@ public:
   int64_t end() const { return last; }
   /// Position of the last op inside `op`; its own if it has no body.
   int64_t endOf(mlir::Operation *op) const;
-  /// When the value is written: its op's position, a loop result's end.
+  /// Returns when the value is written: its op's position, a loop result's end.
   int64_t begin(mlir::Value value) const;
   /// The last position that reads the value, `begin` if none does; `end()` if
   /// the program keeps it.

@@ -38,8 +38,8 @@ bool isMessage(Operation *op, StringRef reason) {
   return known && known.getValue() == reason;
 }
 
-/// Conversions on the way from the products that make gradients of parameters
-/// to the optimizer, or to another stage.
+/// Returns the conversions on the way from the products that make gradients of
+/// parameters to the optimizer, or to another stage.
 llvm::DenseSet<Operation *> conversionsOfGradients(func::FuncOp func) {
   SmallVector<Value> todo;
   for (Operation *op : readersOfGradients(func))

@@ -22,7 +22,7 @@ struct Position {
   Value index = {};
 };
 
-/// One micro-batch of a data tensor whose dimension 0 counts them.
+/// Takes one micro-batch of a data tensor whose dimension 0 counts them.
 Value slice(OpBuilder &builder, Value data, BlockArgument part, Position at) {
   auto type = cast<RankedTensorType>(part.getType());
   int64_t elements = type.getNumElements();

@@ -14,7 +14,7 @@ bool FactorSpan::isPadded(dist::MeshAttr mesh) const {
   return chunk() * ranks != total;
 }
 
-/// `v = {axes = ["tp"], chunks = array<i64: 4>, total = 7}`
+/// Reads `v = {axes = ["tp"], chunks = array<i64: 4>, total = 7}`.
 std::optional<FactorSpan> tessera::spanOf(Operation *op, char factor) {
   auto all = op->getAttrOfType<DictionaryAttr>(rt::RTDialect::kFactorsAttr);
   if (!all)

@@ -57,7 +57,7 @@ private:
 /// The next estimates may be off by this factor more than those so far.
 static constexpr double kCaution = 1.5;
 
-/// Null: none is known.
+/// Returns the errors of a guess's group; null: none is known.
 const GroupErrors *Searcher::errorsOf(const Guess &guess) const {
   auto found = guess.group ? groups.find(*guess.group) : groups.end();
   return found == groups.end() ? nullptr : &found->second;

@@ -32,9 +32,9 @@ Order oneForwardOneBackwardOrder(const Shape &shape, int64_t stage) {
 
 namespace {
 
-/// Micro-batches that pass the chunks of a stage together. Groups of `stages`
-/// keep all stages busy; what is left over joins the first group: a short
-/// group would have to wait for itself.
+/// Returns the numbers of micro-batches that pass the chunks of a stage
+/// together. Groups of `stages` keep all stages busy; the rest joins the first
+/// group: a short group would have to wait for itself.
 std::vector<int64_t> groupSizes(const Shape &shape) {
   if (shape.microBatches <= shape.stages)
     return {shape.microBatches};
@@ -61,9 +61,9 @@ Order grouped(const Shape &shape, int64_t stage, TaskKind kind) {
 
 } // namespace
 
-/// Narayanan et al. 2021, section 2.2, with as many forward tasks ahead as
-/// Megatron-LM runs: two for each later stage, and a group for each chunk but
-/// the last.
+/// Orders tasks as Narayanan et al. 2021, section 2.2, with as many forward
+/// tasks ahead as Megatron-LM runs: two for each later stage, and a group for
+/// each chunk but the last.
 Order interleavedOrder(const Shape &shape, int64_t stage) {
   Order forward = grouped(shape, stage, TaskKind::Forward);
   Order backward = grouped(shape, stage, TaskKind::Backward);
@@ -80,9 +80,9 @@ Order interleavedOrder(const Shape &shape, int64_t stage) {
   return order;
 }
 
-/// ZB-H1 (Qi et al. 2023, section 2): 1F1B whose gradients of parameters stage
-/// s makes s micro-batches late, in what would be the bubble at the end. No
-/// stage holds more micro-batches than the first stage of 1F1B.
+/// Orders tasks as ZB-H1 (Qi et al. 2023, section 2): 1F1B whose gradients of
+/// parameters stage s makes s micro-batches late, in what would be the bubble
+/// at the end. No stage holds more micro-batches than the first stage of 1F1B.
 Order zeroBubbleOrder(const Shape &shape, int64_t stage) {
   int64_t ahead = shape.stages - stage, late = 0;
   Order order;

@@ -94,7 +94,7 @@ public:
                        " must be a whole number from 1 to 1000000");
     return 1;
   }
-  /// Above 0.
+  /// Reads a number above 0.
   double positive(const std::string &key, bool isRequired = true) {
     double value = number(key, 1, 0, isRequired);
     if (value <= 0 && table)
@@ -102,11 +102,11 @@ public:
                    "'" + key + "'" + in() + " must be above 0");
     return value;
   }
-  /// Above 0; 0 if the key is missing.
+  /// Reads a number above 0; 0 if the key is missing.
   double positiveOrNone(const std::string &key) {
     return find(key, false) ? positive(key) : 0;
   }
-  /// Above 0 and at most 1.
+  /// Reads a number above 0 and at most 1.
   double share(const std::string &key, double otherwise = 1) {
     bool isGiven = find(key, false) != nullptr;
     double value = isGiven ? positive(key) : otherwise;

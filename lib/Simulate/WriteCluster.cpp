@@ -21,7 +21,7 @@ static std::string exact(double value) {
   return text;
 }
 
-/// "4096", "1.25e+09": what was measured is not known more exactly.
+/// Writes "4096" or "1.25e+09": measured rates are not known more exactly.
 static std::string number(double value) {
   return llvm::formatv("{0}", llvm::format("%.4g", value));
 }
@@ -59,7 +59,7 @@ static std::string line(const char *key, double value,
   return std::string(key) + " = " + number(value) + "\n";
 }
 
-/// Nothing of what the reader assumes anyway.
+/// Writes a line unless its value is the one that the reader assumes anyway.
 static std::string lineUnless(double otherwise, const char *key, double value) {
   return value == otherwise ? "" : line(key, value, exact);
 }
@@ -169,7 +169,7 @@ static std::string memoryText(const KeptBytes &bytes) {
          line("mask_bytes", bytes.mask, exact);
 }
 
-/// Nothing of Tessera itself.
+/// Describes the software; writes nothing for Tessera itself.
 static std::string softwareText(const Software &software) {
   std::string text =
       std::string(software.hasQueuePerGroup

@@ -102,7 +102,8 @@ LogicalResult MicroBatchPass::run(func::FuncOp func) {
   return success();
 }
 
-/// A parameter or a table: the same for every micro-batch.
+/// Returns whether a value is a parameter or a table, which are the same for
+/// every micro-batch.
 bool isFixed(func::FuncOp func, Value value) {
   return isa<BlockArgument>(value) && !isData(func, value);
 }

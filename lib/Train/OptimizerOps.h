@@ -23,7 +23,8 @@ public:
 
   mlir::Value product(const llvm::Twine &spec, mlir::ValueRange inputs,
                       double scale = 1);
-  /// Coefficients: all 1 if there are none.
+  /// Adds the inputs, times their coefficients, which are all 1 if there are
+  /// none.
   mlir::Value sum(const llvm::Twine &spec, mlir::ValueRange inputs,
                   llvm::ArrayRef<double> coefs = {});
   mlir::Value map(nn::Function function, mlir::Value input);
@@ -35,7 +36,7 @@ public:
     return op.getOutput();
   }
 
-  /// factor * x, of a scalar and a tensor.
+  /// Computes factor * x for a scalar and a tensor.
   mlir::Value scaled(mlir::Value factor, mlir::Value x, double scale = 1);
   /// The sum of tensors of one shape.
   mlir::Value combined(mlir::ValueRange terms, llvm::ArrayRef<double> coefs);

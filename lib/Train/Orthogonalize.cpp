@@ -121,14 +121,14 @@ private:
     return letters;
   }
 
-  /// x x^T or x^T x.
+  /// Computes x x^T or x^T x.
   Value multiply(Value x) {
     std::string other = multipliesRows ? second + columns : rows + second;
     return ops.product(rows + columns + "," + other + "->" + side + second,
                        {x, x});
   }
 
-  /// p x or x p, for a symmetric p.
+  /// Computes p x or x p, for a symmetric p.
   Value apply(Value p, Value x) {
     std::string all = rows + columns;
     if (multipliesRows)

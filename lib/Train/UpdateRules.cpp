@@ -16,7 +16,7 @@ std::string pairOf(Value value) {
   return d + "," + d + "->" + d;
 }
 
-/// p - lr (scale * move + decay * p)
+/// Computes p - lr (scale * move + decay * p).
 Value descend(OptimizerOps &ops, Inputs in, Value move, double scale = 1) {
   if (in.decay != 0)
     move = ops.combined({move, in.parameter}, {scale, in.decay});
@@ -25,7 +25,7 @@ Value descend(OptimizerOps &ops, Inputs in, Value move, double scale = 1) {
   return ops.combined({in.parameter, step}, {1, -1});
 }
 
-/// Loshchilov and Hutter 2019.
+/// Updates as Loshchilov and Hutter 2019.
 Updated adamW(OptimizerOps &ops, Hyper hyper, Inputs in) {
   Value g = in.gradient, square = ops.product(pairOf(g), {g, g});
   Value m = ops.combined({in.moments[0], g}, {hyper.beta1, 1 - hyper.beta1});
@@ -53,7 +53,7 @@ Updated sgd(OptimizerOps &ops, Hyper hyper, Inputs in) {
   return {descend(ops, plain, move), {m}};
 }
 
-/// Chen et al. 2023 (arXiv 2302.06675), program 1.
+/// Updates as Chen et al. 2023 (arXiv 2302.06675), program 1.
 Updated lion(OptimizerOps &ops, Hyper hyper, Inputs in) {
   Value g = in.gradient, m = in.moments[0];
   Value mixed = ops.combined({m, g}, {hyper.beta1, 1 - hyper.beta1});

@@ -12,9 +12,9 @@ namespace tessera::test {
 /// The generic forms of those programs that parse and verify.
 std::vector<ProgramText> genericForms(const std::vector<ProgramText> &programs);
 
-/// Small models below a folder of examples, compiled for several meshes: the
-/// generic form before each pass, and that pass with its options. Programs of
-/// the same text come once.
+/// Compiles small models below a folder of examples for several meshes. Returns
+/// the generic form before each pass, and that pass with its options. Programs
+/// of the same text come once.
 std::vector<ProgramText> programLevels(const std::string &examples);
 
 } // namespace tessera::test

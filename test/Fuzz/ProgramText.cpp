@@ -25,8 +25,9 @@ std::string join(const std::vector<std::string> &lines) {
   return text;
 }
 
-/// `--dist-distribute=mesh=tp=2` and `--dist-distribute="mesh=tp=2 zero"` as
-/// `dist-distribute{mesh=tp=2 zero}`; "" of what is no flag.
+/// Rewrites `--dist-distribute=mesh=tp=2` and `--dist-distribute="mesh=tp=2
+/// zero"` as `dist-distribute{mesh=tp=2 zero}`; returns "" for a word that is
+/// no flag.
 std::string pipelineOf(std::string word) {
   if (word.rfind("--", 0) != 0)
     return "";

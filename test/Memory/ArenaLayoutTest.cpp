@@ -13,7 +13,8 @@ bool overlap(int64_t begin, int64_t end, int64_t from, int64_t to) {
   return begin <= to && from <= end;
 }
 
-/// Mostly short ones, as the values of a task, and some that live long.
+/// Makes extents that are mostly short, like the values of a task, and some
+/// that live long.
 std::vector<Extent> extentsOf(unsigned seed, size_t count, int64_t positions) {
   std::mt19937 random(seed);
   std::vector<Extent> extents;

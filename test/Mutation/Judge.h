@@ -30,7 +30,8 @@ public:
   explicit Judge(const Strategy &strategy)
       : programs(strategy), isMasked(strategy.model == "bert"),
         generates(strategy.generates()) {}
-  /// False after an error. `scratch` is the prefix of files that it may write.
+  /// Starts; returns false after an error. `scratch` is the prefix of files
+  /// that it may write.
   bool start(KernelObjects &kernels, const std::string &scratch);
 
   /// Returns the program of no mutant.

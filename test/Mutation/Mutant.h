@@ -69,21 +69,21 @@ constexpr const char *kPlaceIsFree =
 
 /// Ops of @step, or of all stages' steps, in order.
 std::vector<mlir::Operation *> opsOf(mlir::ModuleOp module);
-/// "'rt.all_reduce' of h.0.mlp, backward".
+/// Returns "'rt.all_reduce' of h.0.mlp, backward".
 std::string describe(mlir::Operation *op);
 /// False for attention whose place in batch and heads only its dropout, of
 /// probability 0, would read.
 bool needsPlace(mlir::Operation *op);
 /// Is the op in the program of ranks whose coordinate on the axis is 0 alone?
 bool isFirstAlong(mlir::Operation *op, llvm::StringRef axis);
-/// "forward", "backward" or "optimizer".
+/// Returns "forward", "backward" or "optimizer".
 std::string phaseOf(mlir::Operation *op);
 
-/// @step, or those of the stages: all functions that are no kernels.
+/// Returns @step, or those of the stages: all functions that are no kernels.
 llvm::SmallVector<mlir::func::FuncOp> programsOf(mlir::ModuleOp module);
 
-/// Conversions deleted, changed, rewired and relabelled; results relabelled;
-/// inputs in another state.
+/// Deletes, changes, rewires and relabels conversions; relabels results; gives
+/// inputs another state.
 Mutants typedMutants(mlir::ModuleOp typed);
 /// Appends, attention and rows of programs for generation that read other
 /// values; of the typed program or the lowered one.

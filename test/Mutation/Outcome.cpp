@@ -155,7 +155,7 @@ std::optional<double> agreed(tsr_session *session, const tsr_artifact *artifact,
 
 } // namespace
 
-/// A step, and what the model that it leaves predicts of its tokens.
+/// Runs a step, and then evaluates the model that it leaves on its tokens.
 static bool runStep(tsr_session *session, const tsr_artifact *artifact,
                     const Data &data, const std::string &number,
                     Outcome &outcome) {

@@ -215,7 +215,7 @@ std::shared_ptr<const ObjectCode> Programs::kernelsOf(ModuleOp module) {
   });
 }
 
-/// Host code, compiled against declarations of the kernels.
+/// Links host code, which is compiled against declarations of the kernels.
 FailureOr<ObjectCode> Programs::link(ModuleOp module) {
   std::shared_ptr<const ObjectCode> kernelCode = kernelsOf(module);
   if (!kernelCode)

@@ -53,7 +53,8 @@ public:
   bool advance(mlir::ModuleOp module, Stage from, Stage to);
   /// Are memory and messages of a planned program as they must be?
   bool check(mlir::ModuleOp module);
-  /// From Stage::Planned to an artifact; false where a pass refuses.
+  /// Compiles from Stage::Planned to an artifact; returns false if a pass
+  /// refuses.
   bool compile(mlir::ModuleOp module, const std::string &path);
   /// Returns the lowered program as text: equal programs run alike.
   static std::string text(mlir::ModuleOp lowered);

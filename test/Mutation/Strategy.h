@@ -32,7 +32,7 @@ struct Strategy {
 
 /// Returns the programs of the table in docs/TheOneRule.md.
 std::vector<Strategy> strategies();
-/// Those of the table in docs/Generation.md.
+/// Returns the strategies of the table in docs/Generation.md.
 std::vector<Strategy> generationStrategies();
 
 } // namespace tessera::test

@@ -78,8 +78,9 @@ using Case = std::tuple<const char *, const char *, const char *>;
 
 class EncodingTest : public ::testing::TestWithParam<Case> {
 protected:
-  /// Relative to the largest of a position. f64: sums in another order. f32:
-  /// its rounding unit (6e-8) times sums of up to 20 terms through two layers.
+  /// The tolerance is relative to the largest of a position. f64: sums in
+  /// another order. f32: its rounding unit (6e-8) times sums of up to 20 terms
+  /// through two layers.
   double tolerance() const {
     return std::string(std::get<1>(GetParam())) == "f64" ? 1e-12 : 2e-5;
   }

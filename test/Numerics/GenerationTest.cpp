@@ -84,7 +84,7 @@ public:
       trainer->write(tensor, generator.read(tensor));
   }
 
-  /// [sequences, length, vocabulary].
+  /// Returns logits [sequences, length, vocabulary].
   Values logits(const std::vector<Tokens> &sequences) {
     Tokens ids(kSequences * kLength, 0), labels(ids);
     for (auto [k, tokens] : llvm::enumerate(sequences))

@@ -18,8 +18,8 @@ struct Case {
   const char *recompute = "none";
 };
 
-/// Everything that sums: tied embeddings, dropout, clipping; sizes that 8 ranks
-/// share.
+/// Writes a config that has everything that sums: tied embeddings, dropout,
+/// clipping; sizes that 8 ranks share.
 std::string gpt2() {
   return scratchFile(
       "config.json",
@@ -28,7 +28,8 @@ std::string gpt2() {
           "embd_pdrop": 0.1, "attn_pdrop": 0.1})");
 }
 
-/// Grouped heads, rotary positions, gated feed-forward, untied embeddings.
+/// Writes a config with grouped heads, rotary positions, gated feed-forward,
+/// untied embeddings.
 std::string llama() {
   return scratchFile(
       "config.json",

@@ -93,7 +93,7 @@ static PlanOptions planOf(const Build &build) {
   return plan;
 }
 
-/// Path of a new artifact, or "".
+/// Returns the path of a new artifact, or "".
 static std::string compileAnew(const std::string &configPath,
                                const Build &build) {
   ::setenv("TESSERA_LINKER", TEST_LINKER, /*replace=*/0);

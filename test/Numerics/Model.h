@@ -73,8 +73,9 @@ std::string scratchFile(const std::string &name, const std::string &text);
 /// divides.
 std::string smallModelWithDropout(int64_t vocabulary = 61);
 
-/// Path of the artifact; "" with a failed expectation if it does not compile.
-/// What a test of this process has compiled is not compiled again.
+/// Returns the path of the artifact; "" with a failed expectation if it does
+/// not compile. A program that a test of this process has compiled is not
+/// compiled again.
 std::string compileModel(const std::string &configPath, const Build &build);
 
 } // namespace tessera::test

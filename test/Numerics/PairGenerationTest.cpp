@@ -71,8 +71,8 @@ Tokens newTokens(const Continued &result) {
                 result.tokens.end());
 }
 
-/// [sequences, length, vocabulary], by the training step: row i of a sequence
-/// is what its token i is chosen of.
+/// Returns logits [sequences, length, vocabulary] by the training step: token i
+/// of a sequence is chosen from row i.
 Values forwardLogits(const std::vector<Continued> &results,
                      const char *precision) {
   Build build;

@@ -24,7 +24,8 @@ struct Case {
   bool sequenceParallel = false;
 };
 
-/// Three layers: eight segments, enough for pp=4 with two virtual stages.
+/// Writes a config of three layers: eight segments, enough for pp=4 with two
+/// virtual stages.
 std::string configOf(bool tied) {
   return scratchFile(
       "config.json",

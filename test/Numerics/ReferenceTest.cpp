@@ -52,13 +52,14 @@ protected:
     return std::string(std::get<1>(GetParam())) == "f64";
   }
 
-  /// Relative to a tensor's largest entry. f64: sums in another order. f32: its
-  /// rounding unit (6e-8) times sums of up to 128 terms through two layers; the
-  /// second step also sees the parameters that the first left (below).
+  /// The tolerance is relative to a tensor's largest entry. f64: sums in
+  /// another order. f32: its rounding unit (6e-8) times sums of up to 128 terms
+  /// through two layers; the second step also sees the parameters that the
+  /// first left (below).
   double tolerance() const { return isDouble() ? 1e-9 : 1e-4; }
 
-  /// Tolerance for the loss and the gradient's norm, where rounding errors
-  /// average out.
+  /// Returns the tolerance for the loss and the gradient's norm, where rounding
+  /// errors average out.
   double scalarTolerance() const { return isDouble() ? 1e-12 : 1e-5; }
 
   /// AdamW divides a gradient by its own size, so that in f32 an element whose

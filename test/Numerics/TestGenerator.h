@@ -34,13 +34,13 @@ public:
   explicit TestGenerator(const std::string &artifactPath,
                          const std::string &weights = "",
                          const GeneratorSettings &settings = {});
-  /// With the parameters of a session, which outlives it.
+  /// Generates with the parameters of a session, which outlives it.
   explicit TestGenerator(const Trainer &trainer);
 
   tsr_generator *get() const { return generator.get(); }
   /// Returns the request's number.
   int64_t add(const Tokens &prompt, tsr_request_options options);
-  /// One step; false where there is nothing to do.
+  /// Runs one step; returns false if there is nothing to do.
   bool step();
   void run() {
     while (step())
@@ -62,7 +62,7 @@ private:
   std::map<int64_t, Continued> results;
 };
 
-/// So many new tokens; greedy.
+/// Requests so many new tokens, greedily.
 tsr_request_options requestOf(int64_t maxNewTokens);
 
 /// Continues five texts, every other one drawn, which are more than four slots.

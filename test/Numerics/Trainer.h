@@ -58,7 +58,7 @@ public:
   std::vector<TensorName> tensors(const std::string &role) const;
   /// The calls of a step, as the artifact lists them.
   llvm::json::Array ops() const;
-  /// Random tokens of a step: any, or a pattern that a model can learn.
+  /// Return random tokens of a step: any, or a pattern that a model can learn.
   Tokens randomTokens(uint32_t seed) const;
   Tokens learnableTokens(uint32_t seed) const;
 

@@ -8,7 +8,8 @@ using namespace tessera;
 
 namespace {
 
-/// `count` losses around 2, alternately 0.1 below and above.
+/// Returns the state after `count` losses around 2, alternately 0.1 below and
+/// above.
 LossSpikes after(int count) {
   LossSpikes spikes;
   for (int i = 0; i < count; ++i)

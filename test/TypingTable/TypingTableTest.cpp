@@ -37,7 +37,7 @@ SmallVector<dist::State> parseStates(const States &texts) {
   return llvm::map_to_vector(texts, parseState);
 }
 
-/// `I R P`, `S(dim)` for every dimension, and what `more` says.
+/// Returns `I R P`, `S(dim)` for every dimension, and what `more` says.
 States alphabet(size_t dims, const States &more) {
   States states = {"I", "R", "P"};
   states.insert(states.end(), more.begin(), more.end());

@@ -17,7 +17,7 @@ void registerCompilerDialects(mlir::DialectRegistry &registry);
 /// Registers every pass and pipeline, for tessera-opt.
 void registerCompilerPasses();
 
-/// The first half: distributes, differentiates and adds the optimizer, in
+/// Runs the first half: distributes, differentiates and adds the optimizer, in
 /// place. The module then holds the typed program `@step`.
 mlir::LogicalResult distributeToStep(mlir::ModuleOp module,
                                      const PlanOptions &plan);

@@ -49,7 +49,8 @@ std::optional<int64_t> oneFewer(const StageLayers &stage,
                                 const std::vector<StageBytes> &known,
                                 double limit);
 
-/// In which the first `counts[s]` layers of each stage s are of `mode`.
+/// Returns ranges in which the first `counts[s]` layers of each stage s are of
+/// `mode`.
 LayerRecompute layerRanges(const std::vector<StageLayers> &stages,
                            const std::vector<int64_t> &counts, Recompute mode);
 

@@ -38,7 +38,7 @@ struct PlanFile {
   double stepSeconds = 0;
   int64_t memoryBytes = 0; ///< Bytes of the rank that needs most.
 
-  /// Sorted, a line for each option.
+  /// Writes the plan, sorted, with a line for each option.
   std::string json() const;
 };
 

@@ -23,7 +23,7 @@ struct Event {
   int64_t microBatch = -1; ///< Both sides must agree on it, too; -1: of none.
 };
 
-/// "" if all programs end; else who waits for whom, where.
+/// Returns "" if all programs end; else who waits for whom, and where.
 std::string findDeadlock(const std::vector<std::vector<Event>> &programs);
 
 } // namespace tessera::pipeline

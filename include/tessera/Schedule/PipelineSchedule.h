@@ -17,7 +17,7 @@ namespace tessera::pipeline {
 /// A Backward task makes all gradients of a chunk. Where there are Weights
 /// tasks, these make the gradients of parameters, and it makes the others.
 enum class TaskKind { Forward, Backward, Weights };
-/// "F", "B", "W".
+/// Returns "F", "B" or "W".
 const char *taskKindName(TaskKind kind);
 
 struct Task {
@@ -29,7 +29,7 @@ struct Task {
            microBatch == other.microBatch;
   }
   bool operator<(const Task &other) const;
-  /// "F2.0": the third micro-batch of the first chunk.
+  /// Returns "F2.0" for the third micro-batch of the first chunk.
   std::string str() const;
 };
 

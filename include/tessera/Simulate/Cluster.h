@@ -61,7 +61,8 @@ struct ProductRates {
   ShapeRates &operator[](ProductForm form) {
     return forms[static_cast<size_t>(form)];
   }
-  /// Those of plain products where nothing else was measured.
+  /// Returns the rates of a form; those of plain products if nothing else was
+  /// measured.
   const ShapeRates &of(ProductForm form) const;
   /// "products_transposed_a", as files of clusters have it.
   static const char *keyOf(ProductForm form);

@@ -36,7 +36,7 @@ struct SavedTensor {
   int64_t bytesOfElement = 0; ///< In Tessera's program; 0: it stores none.
 };
 
-/// "activation", "dropout mask".
+/// Returns "activation", "dropout mask" or the like.
 const char *nameOf(SavedTensor::Kind kind);
 
 /// Returns the tensors that the typed `@step` saves, before it is cut into

@@ -114,7 +114,7 @@ struct RoundOnGpu : OpRewritePattern<arith::TruncFOp> {
 
 struct ExpandKernelMath
     : tessera::impl::ExpandKernelMathPassBase<ExpandKernelMath> {
-  /// Once for all kernels.
+  /// Builds the patterns once for all kernels.
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet inSums(context);
     inSums.add<ExpandTanhPlusOne>(context);

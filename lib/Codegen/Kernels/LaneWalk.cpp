@@ -10,7 +10,8 @@ using namespace mlir;
 
 namespace tessera {
 
-/// lo plus the largest multiple of `step`, a power of two, within the range.
+/// Returns lo plus the largest multiple of `step`, a power of two, within the
+/// range.
 Value LaneWalk::roundedEnd(OpBuilder &builder, const LaneRange &range,
                            int64_t step) {
   Value whole;

@@ -32,7 +32,7 @@ static Value powerOfTwo(FloatBuilder &b, Value n) {
   return b.fromBits(b.onBits<arith::ShLIOp>(biased, b.integer(kExponentShift)));
 }
 
-/// exp(x) 2^-n and n, for n the nearest integer to x / log(2).
+/// Returns exp(x) 2^-n and n, for n the nearest integer to x / log(2).
 static Value reducedExp(FloatBuilder &b, Value x, Value &n) {
   Rounded rounded = roundQuotient(b, x, 1.44269504f);
   n = rounded.bits;
@@ -74,7 +74,7 @@ Value emitExpOnGpu(FloatBuilder &b, Value x) {
   return b.mul(b.powerOfTwoOnGpu(t), factor);
 }
 
-/// log(1 + f) + e log(2), for 1 + f in [sqrt(1/2), sqrt(2)].
+/// Returns log(1 + f) + e log(2), for 1 + f in [sqrt(1/2), sqrt(2)].
 static Value logOfParts(FloatBuilder &b, Value f, Value e) {
   Value f2 = b.mul(f, f);
   Value p =

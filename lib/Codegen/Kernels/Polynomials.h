@@ -47,7 +47,8 @@ public:
   template <typename Op> mlir::Value onBits(mlir::Value a, mlir::Value b) {
     return Op::create(builder, loc, a, b);
   }
-  /// Coefficients from the constant term upwards, by Horner's rule.
+  /// Evaluates a polynomial by Horner's rule; coefficients start with the
+  /// constant term.
   mlir::Value polynomial(mlir::Value x, llvm::ArrayRef<float> coefficients);
 
 private:
@@ -57,14 +58,14 @@ private:
 };
 
 mlir::Value emitExp(FloatBuilder &b, mlir::Value x);
-/// exp with the GPU's instruction for powers of two: exact to 4 ulp where it is
-/// a normal number, and 0 below.
+/// Emits exp with the GPU's instruction for powers of two: exact to 4 ulp where
+/// it is a normal number, and 0 below.
 mlir::Value emitExpOnGpu(FloatBuilder &b, mlir::Value x);
 mlir::Value emitLog(FloatBuilder &b, mlir::Value x);
 mlir::Value emitTanh(FloatBuilder &b, mlir::Value x);
 mlir::Value emitTanhPlusOne(FloatBuilder &b, mlir::Value x);
 mlir::Value emitErf(FloatBuilder &b, mlir::Value x);
-/// Accurate for |x| up to 1e5; the error is 1e-7 absolute.
+/// These are accurate for |x| up to 1e5; the error is 1e-7 absolute.
 mlir::Value emitCos(FloatBuilder &b, mlir::Value x);
 mlir::Value emitSin(FloatBuilder &b, mlir::Value x);
 

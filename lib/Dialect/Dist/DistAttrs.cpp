@@ -159,7 +159,7 @@ static ParseResult parsePadding(AsmParser &parser, State state,
   return success();
 }
 
-/// `dp: S(0) Z, tp: P` between `#dist<` and `>`.
+/// Parses `dp: S(0) Z, tp: P` between `#dist<` and `>`.
 Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   SmallVector<AxisState> states;
   DimPaddings paddings;

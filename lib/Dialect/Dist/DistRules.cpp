@@ -22,7 +22,7 @@ static bool isChunk(const AttributeSite &site, Attribute value) {
   return isCount(site, value) && cast<IntegerAttr>(value).getInt() < (1 << 16);
 }
 
-/// `{b = 8}`: at most one factor, and the number of chunks of its sum.
+/// Checks `{b = 8}`: at most one factor, and the number of chunks of its sum.
 static bool isChunkedSum(const AttributeSite &site, Attribute value) {
   auto chunks = dyn_cast<DictionaryAttr>(value);
   return chunks && chunks.size() <= 1 &&

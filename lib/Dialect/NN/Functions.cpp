@@ -57,7 +57,7 @@ static Value sqrtOf(const ScalarMath &m, Value x) {
   return math::SqrtOp::create(m.builder, m.loc, x);
 }
 
-/// tanh(sqrt(2/pi) (x + 0.044715 x^3))
+/// Computes tanh(sqrt(2/pi) (x + 0.044715 x^3)).
 static Value geluTanhInner(const ScalarMath &m, Value x) {
   Value cube = m.mul(m.mul(x, x), x);
   Value u = m.mul(m.add(x, m.mul(cube, kCubic)), kSqrt2OverPi);
@@ -125,7 +125,7 @@ static Value reciprocalSlope(const ScalarMath &m, Value x) {
   return m.div(minusOne, m.mul(x, x));
 }
 
-/// min(1, bound / x)
+/// Computes min(1, bound / x).
 static Value clipFactor(const ScalarMath &m, Value x, double bound) {
   Value one = m.constant(x, 1.0);
   return arith::MinimumFOp::create(m.builder, m.loc, one, m.div(bound, x));

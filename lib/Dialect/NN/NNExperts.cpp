@@ -189,7 +189,7 @@ void ExpertLinearOp::setResultElementType(Type type) { setElementType(type); }
 bool ExpertLinearOp::mayRoundOperands(bool) { return true; }
 void ExpertLinearOp::setOperandRounding(Type type) { setCompute(type); }
 
-/// Multiply-adds of the routed rows.
+/// Counts the multiply-adds of the routed rows.
 static int64_t productFlops(Value rows, int64_t columns, Value gates) {
   RoutedShare share = routedShare(gates);
   int64_t elements = cast<RankedTensorType>(rows.getType()).getNumElements();

@@ -73,7 +73,8 @@ Type AttentionOp::getResultElementType(unsigned result) {
   return type;
 }
 
-/// A bias by distance: enough buckets, and a distance beyond the exact ones.
+/// Checks a bias by distance: it needs enough buckets, and a distance beyond
+/// the exact ones.
 template <typename OpTy> static LogicalResult verifyBias(OpTy op) {
   int64_t farthest = op.getMaxDistance();
   if (!op.getBiasTable()) {
@@ -217,8 +218,8 @@ Type AttentionGradOp::getResultElementType(unsigned result) {
   return getElementTypeOrSelf(like.getType());
 }
 
-/// Linear in the gradient, and in value and output together: the output is
-/// linear in the value. The value's own gradient reads neither.
+/// The signature is linear in the gradient, and in value and output together:
+/// the output is linear in the value. The value's own gradient reads neither.
 Signature AttentionGradOp::getSignature(unsigned result) {
   static const char *const outs[] = {"bsnd", "btnd", "btnc", "en"};
   static const char *const groupedOuts[] = {"bsgrd", "btgd", "btgc"};

@@ -11,7 +11,8 @@ using dist::Padding;
 using dist::Paddings;
 using dist::Signature;
 
-/// `operands` tensors like `x`; the last dimension stays whole.
+/// Returns the signature of `operands` tensors like `x`; the last dimension
+/// stays whole.
 static Signature normalized(Value x, unsigned operands) {
   int64_t rank = cast<RankedTensorType>(x.getType()).getRank();
   Signature sig = Signature::elementwise(rank, operands);

@@ -117,7 +117,8 @@ bool EinsumOp::mayRoundOperands(bool resultIsRounded) {
 
 void EinsumOp::setOperandRounding(Type type) { setCompute(type); }
 
-/// Multiply-adds over the product of all factors; a single operand only adds.
+/// Counts the multiply-adds over the product of all factors; a single operand
+/// only adds.
 int64_t EinsumOp::getFlops() {
   Signature sig = Signature::parse(getSpec());
   llvm::SmallDenseMap<char, int64_t> sizes;

@@ -107,8 +107,8 @@ static bool isAny(const AttributeSite &, Attribute) { return true; }
 // Factors
 //===----------------------------------------------------------------------===//
 
-/// `v = {axes = ["tp"], chunks = array<i64: 4>, total = 7}`: axes of the mesh,
-/// each with the size of its chunks.
+/// Checks `v = {axes = ["tp"], chunks = array<i64: 4>, total = 7}`: axes of the
+/// mesh, each with the size of its chunks.
 static LogicalResult verifySpan(Operation *op, NamedAttribute factor) {
   auto entry = dyn_cast<DictionaryAttr>(factor.getValue());
   auto axes = entry ? entry.getAs<ArrayAttr>("axes") : nullptr;

@@ -4,7 +4,7 @@
 
 namespace {
 
-/// Philox4x32-10 (Salmon et al. 2011), first word, as in abi.h.
+/// Returns the first word of Philox4x32-10 (Salmon et al. 2011), as in abi.h.
 uint32_t philox(uint64_t index, uint64_t key) {
   uint32_t c[4] = {uint32_t(index), uint32_t(index >> 32), 0, 0};
   uint32_t k0 = uint32_t(key), k1 = uint32_t(key >> 32);

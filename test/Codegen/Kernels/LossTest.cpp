@@ -42,7 +42,7 @@ template <typename T> struct CrossEntropy {
                : withRowStride(contiguous, r + "x" + c + "x" + type, stride);
   }
 
-  /// Without what is between the rows.
+  /// Removes the elements between the rows.
   Array<T> columnsOf(const Array<T> &plane) const {
     Array<T> columns(rows * cols);
     for (int64_t r = 0; r < rows; ++r)

@@ -46,8 +46,8 @@ static void read(std::string_view content) {
     checkTrust(file.path());
 }
 
-/// With a header that is right for what follows, which a fuzzer hardly finds,
-/// and unsigned. `metadata_bytes` stays as it is if it can.
+/// Returns the content, unsigned, with a header that is right for what follows,
+/// which a fuzzer hardly finds. `metadata_bytes` stays as it is if it can.
 static std::string repaired(std::string content) {
   tsr_abi_header header;
   std::memcpy(&header, content.data(), sizeof header);

@@ -37,7 +37,7 @@ std::string withLength(const std::string &text) {
   return bytesOf(static_cast<uint32_t>(text.size())) + text;
 }
 
-/// On a mesh with stages, with every optional key.
+/// Makes metadata on a mesh with stages, with every optional key.
 nlohmann::json everyKey() {
   nlohmann::json metadata = fixture::stagedMetadata();
   metadata["arena"]["by_kind"] = {{"weights", 64}, {"inputs", 8}};

@@ -37,8 +37,8 @@ inline std::vector<AttentionCase> windowedCases() {
   return cases;
 }
 
-/// Segments of one sequence: 0, 1, .. of so many positions each, padding (-1)
-/// where the length is negative, and what is left.
+/// Returns the segments of one sequence: 0, 1, .. of so many positions each,
+/// padding (-1) where the length is negative, and what is left.
 inline std::vector<int32_t> segmentsOf(int64_t positions,
                                        const std::vector<int64_t> &lengths) {
   std::vector<int32_t> segments;
@@ -150,7 +150,7 @@ inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
   return cases;
 }
 
-/// The same and segments.
+/// Returns the same cases, and some with segments.
 inline std::vector<AttentionCase> cpuAttentionCases(int64_t dtype) {
   std::vector<AttentionCase> cases = attentionCases(dtype);
   for (AttentionCase c : segmentedCases()) {

@@ -200,7 +200,8 @@ static double dot(const double *a, const double *b, int64_t count) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// Raffel et al. 2020, section 2.1, with Hugging Face's formula.
+/// Finds the bucket as in Raffel et al. 2020, section 2.1, with Hugging Face's
+/// formula.
 static int64_t bucketOf(const AttentionCase &c, int64_t s, int64_t t) {
   int64_t behind = c.queryStart + s - t, first = 0, m = c.buckets;
   if (!c.causal) {

@@ -174,7 +174,7 @@ std::vector<int64_t> lengthsOf(int64_t dtype, const Deal &deal) {
   return {1, 20, 65, 130};
 }
 
-/// With grouped heads.
+/// Returns cases with grouped heads.
 std::vector<AttentionCase> casesOf(int64_t dtype, const Deal &deal) {
   std::vector<AttentionCase> cases;
   for (bool causal : {false, true})

@@ -46,8 +46,8 @@ std::vector<int64_t> countsOf(const Sizes &s) {
 using Call =
     std::function<int32_t(std::vector<void *>, bool backward, int64_t slice)>;
 
-/// Forward, then backward with what forward gave. Without a bias the entries
-/// take no table.
+/// Calls forward, then backward with the results of forward. Without a bias the
+/// entries take no table.
 int32_t attend(const Sizes &s, const std::vector<void *> &b, const Call &call) {
   const int64_t keys = s.seqK / s.slices * s.kvHeads * s.headDim;
   auto part = [&](Place place, int64_t slice) -> void * {

@@ -29,7 +29,7 @@ std::vector<int64_t> countsOf(const Sizes &s) {
 
 using Call = std::function<int32_t(std::vector<void *>, bool backward)>;
 
-/// Forward, then backward with what forward gave.
+/// Calls forward, then backward with the results of forward.
 int32_t attend(const std::vector<void *> &b, const Call &call) {
   if (int32_t code = call({b[Q], b[K], b[V], b[O], b[Lse]}, false))
     return code;
@@ -85,8 +85,9 @@ void runOnCpu(const Sizes &s, std::vector<Host> &host, int64_t step) {
   ASSERT_EQ(attend(buffers, call), 0) << error;
 }
 
-/// f32: sums of up to a few hundred terms, in another order. bf16: 8 bits, and
-/// probabilities that are rounded before or after their division.
+/// Returns the tolerance. f32: sums of up to a few hundred terms, in another
+/// order. bf16: 8 bits, and probabilities that are rounded before or after
+/// their division.
 double toleranceOf(const Host &host, double expected) {
   return host.dtype == TSR_DTYPE_F32 ? 1e-4 : 0.03 + std::abs(expected) / 64;
 }

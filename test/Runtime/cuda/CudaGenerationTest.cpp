@@ -159,8 +159,8 @@ TEST_P(CudaGenerationTest, TextsAreThoseOfTheCpu) {
   EXPECT_EQ(reused > 0, test.config != kT5);
 }
 
-/// Log-probabilities of all tokens but a text's first, and which are
-/// predictions; other texts are continued meanwhile.
+/// Returns the log-probabilities of all tokens but a text's first, and which
+/// are predictions; other texts are continued meanwhile.
 std::vector<tsr_token_score> scores(TestGenerator &generator) {
   std::vector<int64_t> ids;
   std::vector<Tokens> texts;

@@ -53,7 +53,7 @@ public:
     }
   }
 
-  /// Null where the case has no such buffer.
+  /// Picks the buffers of the case; null where it has none.
   std::vector<void *> pick(const std::vector<void *> &all) const {
     return {all[0],
             all[1],

@@ -44,7 +44,7 @@ int32_t collective(const Program &p, tsr_abi_entry entry,
   return p.call(entry, {p.at(inputAt), p.at(outputAt)}, std::move(args));
 }
 
-/// Small integers: sums are exact in any order, in bf16 too.
+/// Returns small integers: sums are exact in any order, in bf16 too.
 float valueOf(int64_t rank, int64_t i) {
   return static_cast<float>((rank + 1) * (i % 7));
 }

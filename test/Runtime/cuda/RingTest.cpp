@@ -26,7 +26,8 @@ int64_t distanceOf(int64_t round, int64_t ranks) {
   return ranks > 2 ? 1 + round % 2 : 1;
 }
 
-/// Between two buffers, to and fro; beside it a copy of what is sent.
+/// Passes tensors between two buffers, to and fro; beside it copies what is
+/// sent.
 int32_t passAround(const Program &p, int64_t ranks, bool isAsync) {
   const tsr_abi_api &api = *p.frame.api;
   std::vector<int64_t> args = {2, count,  TSR_DTYPE_F32, TSR_REDUCE_SUM,

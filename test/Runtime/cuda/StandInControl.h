@@ -10,9 +10,10 @@
 extern std::atomic<int> standInDevices;
 /// Major compute capability of all.
 extern std::atomic<int> standInMajor;
-/// TESSERA_STANDIN=idle in the environment: what is queued is done at once, by
-/// doing nothing, kernels of any name are found, and there is memory of any
-/// size, all zero. For bench/gpu/host.py, which times the host.
+/// Returns whether TESSERA_STANDIN=idle is in the environment: calls that are
+/// queued are done at once, by doing nothing, kernels of any name are found,
+/// and there is memory of any size, all zero. bench/gpu/host.py, which times
+/// the host, uses it.
 inline bool standInIsIdle() {
   static const bool isIdle = [] {
     const char *mode = std::getenv("TESSERA_STANDIN");

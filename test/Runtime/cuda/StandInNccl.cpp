@@ -173,7 +173,7 @@ struct Side {
   }
 };
 
-/// False if the communicator is aborted meanwhile.
+/// Waits; returns false if the communicator is aborted meanwhile.
 template <class Condition>
 bool waitUntil(const Side &side, std::unique_lock<std::mutex> &lock,
                Condition condition) {

@@ -52,7 +52,7 @@ protected:
     writeFile(directory / name, content);
   }
 
-  /// The ids of a file that has one sequence of four and the one after.
+  /// Reads the ids of a file that has one sequence of four and the one after.
   std::vector<int32_t> ids(const std::string &name, const std::string &content,
                            const char *format = nullptr,
                            int64_t vocabulary = llama3) {

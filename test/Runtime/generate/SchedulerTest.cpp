@@ -32,7 +32,7 @@ StepRows next(Scheduler &scheduler) {
   return scheduler.plan();
 }
 
-/// "request:slot@position ..." of a lane.
+/// Writes a lane as "request:slot@position ...".
 std::string text(const std::vector<RowOfStep> &rows) {
   std::string result;
   for (const RowOfStep &row : rows)
@@ -87,7 +87,7 @@ std::unique_ptr<Request> prompt(int64_t id, std::vector<int32_t> tokens) {
   return made;
 }
 
-/// "request:lane/from>to count ...".
+/// Writes forks as "request:lane/from>to count ...".
 std::string text(const std::vector<Fork> &forks) {
   std::string result;
   for (const Fork &fork : forks)

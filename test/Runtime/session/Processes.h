@@ -35,7 +35,7 @@ private:
   std::atomic<int> missing;
 };
 
-/// body(training, rank) for each process of the mesh.
+/// Calls body(training, rank) for each process of the mesh.
 template <class Body> void onProcesses(Processes run, const Body &body) {
   std::string rendezvous = freeRendezvous();
   Start start(run.dp * run.tp);

@@ -24,7 +24,7 @@ Status failureOf(const std::function<void()> &action) {
   }
 }
 
-/// `count` bytes with no period that divides a block.
+/// Returns `count` bytes with no period that divides a block.
 std::string bytes(size_t count) {
   std::string text(count, '\0');
   for (size_t i = 0; i < count; ++i)

@@ -108,7 +108,7 @@ inferResultTypes(mlir::Operation *op);
 mlir::LogicalResult setResultTypes(mlir::Operation *op);
 /// Emits an error unless the mesh has every axis and stage that a type names.
 mlir::LogicalResult verifyAxes(mlir::Operation *op, mlir::Type type);
-/// The verifier of every distributable op.
+/// Verifies a distributable op.
 mlir::LogicalResult verifyDistributable(mlir::Operation *op);
 
 } // namespace tessera::dist

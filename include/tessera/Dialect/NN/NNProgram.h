@@ -76,8 +76,8 @@ inline bool isGeneration(mlir::Operation *program) {
 }
 /// On `decode` in a module that also trains, and on `encode` beside `decode`.
 constexpr llvm::StringLiteral kBesideAttr = "nn.beside";
-/// `@decode`, `@mixed` and `@score`, and `@encode`; as far as a module has
-/// them.
+/// Returns `@decode`, `@mixed` and `@score`, and `@encode`, as far as a module
+/// has them.
 llvm::SmallVector<mlir::func::FuncOp> findGenerations(mlir::ModuleOp module);
 /// Returns whether a program is not the module's first: it finds the arguments
 /// that it shares with others where these have them. That is an evaluation,

@@ -31,10 +31,11 @@ void setOrder(mlir::func::FuncOp step, llvm::ArrayRef<NumberedTask> order);
 /// The tasks of a step, taken apart.
 class TaskOrder {
 public:
-  /// nullopt for a step without tasks. Emits an error unless every task runs
-  /// once for every micro-batch: the tasks of a micro-batch in the order in
-  /// which they stand, and a task for one micro-batch after the other. So what
-  /// a task reads of its micro-batch, or of the sums of earlier ones, is there.
+  /// Finds the order of a step; nullopt for a step without tasks. Emits an
+  /// error unless every task runs once for every micro-batch: the tasks of a
+  /// micro-batch in the order in which they stand, and a task for one
+  /// micro-batch after the other. So what a task reads of its micro-batch, or
+  /// of the sums of earlier ones, is there.
   static mlir::FailureOr<std::optional<TaskOrder>> of(mlir::func::FuncOp step);
 
   /// The ops of one task in the loop, or of the last micro-batch.
@@ -45,7 +46,7 @@ public:
     mlir::Block::iterator end() const;
   };
   llvm::ArrayRef<Part> parts() const { return all; }
-  /// Null: there is one micro-batch.
+  /// Returns the loop over micro-batches; null if there is one.
   LoopOp getLoop() const { return loop; }
   /// Returns how many micro-batches the loop has.
   int64_t microBatchesOfLoop() const;

@@ -71,8 +71,8 @@ public:
   bool isReduction(mlir::linalg::GenericOp op) const;
   /// Returns whether a kernel of rows reduces along columns here.
   bool isColumnReduction(mlir::linalg::GenericOp op) const;
-  /// Constants, `linalg.fill` and `tensor.empty`: the scalar that all elements
-  /// have (null for `tensor.empty`).
+  /// Returns whether all elements are one scalar: constants, `linalg.fill` and
+  /// `tensor.empty`. `splatAttr` returns the scalar (null for `tensor.empty`).
   bool isSplat(mlir::Value tensor) const { return splats.contains(tensor); }
   mlir::Attribute splatAttr(mlir::Value tensor) const;
   mlir::Value splatValue(mlir::Value tensor) const;

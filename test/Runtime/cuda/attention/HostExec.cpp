@@ -26,7 +26,8 @@ struct BallotSlot {
 };
 } // namespace
 
-/// Element (row, column) of 8 x 8 matrix i: lane 8 i + row points at the row.
+/// Reads element (row, column) of 8 x 8 matrix i: lane 8 i + row points at the
+/// row.
 static uint16_t element(void *const *slots, int i, int row, int column) {
   uint16_t bits;
   const auto *slot = static_cast<const MatrixSlot *>(slots[8 * i + row]);
@@ -34,8 +35,8 @@ static uint16_t element(void *const *slots, int i, int row, int column) {
   return bits;
 }
 
-/// ldmatrix: lane l receives elements 2 (l % 4) and the next of row l / 4;
-/// with .trans, of column l / 4.
+/// Emulates ldmatrix: lane l receives elements 2 (l % 4) and the next of row l
+/// / 4; with .trans, of column l / 4.
 template <bool Transposed> static void loadMatrix(void *const *slots) {
   for (int i = 0; i < 4; ++i) {
     const void *rows[8];

@@ -134,7 +134,7 @@ private:
           to.buffer.set(s * to.row + n * c.headDim + d, value(s, n, d));
   }
 
-  /// Element i of a slice's lse, of the whole.
+  /// Returns element i of a slice's lse over all keys.
   double finalLse(int64_t slice, int64_t i) const {
     return reference
         .lse[size_t(i / length * c.seqQ + slice * length + i % length)];

@@ -56,8 +56,8 @@ private:
   void reportWrite(const Word &word, int thread);
   void reportPlace(size_t offset, int count);
 
-  /// The words of [at, at + bytes), a power of two; reports what is out of
-  /// bounds or crooked.
+  /// Finds the words of [at, at + bytes), a power of two; reports a range that
+  /// is out of bounds or crooked.
   bool words(const void *at, int bytes, size_t *first, size_t *end);
 
   std::vector<unsigned char> storage;

@@ -51,7 +51,7 @@ Buffer integers(int64_t dtype, int64_t count, unsigned seed) {
   return values;
 }
 
-/// Powers of two, other ones for each channel: products stay exact.
+/// Returns powers of two, other ones for each channel: products stay exact.
 Buffer scalesOf(const RoutedSizes &s) {
   Buffer scales(TSR_DTYPE_F32, s.experts * s.columns);
   for (int64_t i = 0; i < scales.size(); ++i)
@@ -66,8 +66,8 @@ int64_t routedOf(const RoutedSizes &s) {
   return routed;
 }
 
-/// For the rows that are routed. Some are left where tokens are odd; where
-/// nobody is routed, more than a grid takes at once.
+/// Returns the room for the rows that are routed. Some is left where tokens are
+/// odd; where nobody is routed, more than a grid takes at once.
 int64_t roomOf(const RoutedSizes &s) {
   const int64_t rest = s.routes == Routes::Nobody ? 4100
                        : s.tokens % 2 == 1        ? 3

@@ -47,7 +47,8 @@ void expectRoundsOfCpu(const RoutedBackend &backend, const MessageSizes &sizes);
 /// Rows that fit in one round and do not, all at one expert, nobody's.
 const std::vector<MessageSizes> &messageSizes();
 
-/// Ragged and whole tiles, rows that are aligned and not, more than one tile.
+/// Returns sizes with ragged and whole tiles, rows that are aligned and not,
+/// more than one tile.
 const std::vector<RoutedSizes> &routedSizes();
 
 } // namespace tessera::test

@@ -44,8 +44,8 @@ Buffer numbers(const std::vector<double> &values) {
   return made;
 }
 
-/// With one NaN for all: that of a result is another on a GPU than on a CPU
-/// (CUDA C++ Programming Guide, "Floating-Point Standard").
+/// Replaces every NaN by one: that of a result is another on a GPU than on a
+/// CPU (CUDA C++ Programming Guide, "Floating-Point Standard").
 Buffer withOneNan(Buffer numbers) {
   for (int64_t i = 0; i < numbers.size(); ++i)
     if (std::isnan(numbers.get(i)))
