@@ -52,9 +52,10 @@ void checkAdapterConfig(const Metadata &metadata, const std::string &directory);
 /// was trained beside. TSR_MISMATCH, as there.
 void checkAdapter(const Metadata &metadata, const std::string &directory);
 
-/// Parameters of the session's adapters. TSR_MISMATCH: it has none, of another
-/// rank or scale, or beside other layers; TSR_INVALID_ARGUMENT: the model's own
-/// parameters are undefined. Nothing is written before all is checked.
+/// Loads parameters of the session's adapters. TSR_MISMATCH: it has none, of
+/// another rank or scale, or beside other layers; TSR_INVALID_ARGUMENT: the
+/// model's own parameters are undefined. Nothing is written before all is
+/// checked.
 void loadAdapter(Session &session, const std::string &directory);
 
 /// Writes a directory with the weights of a model, each with what its adapter

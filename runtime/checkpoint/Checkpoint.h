@@ -55,8 +55,9 @@ std::string checkpointIn(const std::string &path);
 /// `directory`: a step directory, or the parent of some. TSR_NOT_FOUND,
 /// TSR_CORRUPT, TSR_MISMATCH.
 void loadCheckpoint(Session &session, const std::string &directory);
-/// Parameters alone from what weightsFile finds. Notes of the session: heads
-/// that are drawn, tensors that are ignored. As of TensorFiles; TSR_MISMATCH.
+/// Loads parameters alone from what weightsFile finds. Notes of the session
+/// list heads that are drawn, and tensors that are ignored. Fails as
+/// TensorFiles does; TSR_MISMATCH.
 void loadWeights(Session &session, const std::string &path);
 
 /// Checks a file of weights, and the shards of an index, by the manifest beside

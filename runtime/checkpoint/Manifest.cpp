@@ -133,7 +133,8 @@ std::string writeManifest(const Manifest &manifest) {
   return textOf(root, 1) + "\n";
 }
 
-/// A file beside the manifest, and not the manifest itself.
+/// Checks that a name is that of a file beside the manifest, and not the
+/// manifest itself.
 static void checkFileName(const JsonView &files, const std::string &name) {
   if (name.empty() || name[0] == '.' || name == manifestFile ||
       name.find('/') != std::string::npos ||

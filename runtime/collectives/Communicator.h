@@ -82,7 +82,7 @@ enum class Lane { Program, Background };
 struct Shift {
   Collective call;
   int64_t next = 0, previous = 0;
-  /// Where ranks send to each other in a circle, one must send first and one
+  /// If ranks send to each other in a circle, one must send first and one
   /// receive first.
   bool sendsFirst = false;
   int64_t distance = 1;

@@ -16,7 +16,7 @@
 using namespace tessera;
 
 #if defined(__x86_64__)
-/// Family, model and features, but not which core asks (leaf 1, ebx).
+/// Adds family, model and features, but not which core asks (leaf 1, ebx).
 static void addProcessor(std::ostream &out) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(0, &a, &b, &c, &d))

@@ -349,7 +349,7 @@ private:
     }
   }
 
-  /// Four vectors of a row; of integers, in the order of their parts.
+  /// Loads four vectors of a row; integers come in the order of their parts.
   template <bool shuffled>
   static void loadFour(const InB *from, Vec<float> *x) {
     if constexpr (kIntegers) {
@@ -465,7 +465,7 @@ private:
         store<float>(to + i * kStrip + j * kWidth, sums[i][j]);
   }
 
-  /// Columns that fill no strip.
+  /// Computes columns that fill no strip.
   void chains(int64_t begin, int64_t end) const {
     for (int64_t n = begin; n < end; ++n)
       for (int64_t m = 0; m < p.m; ++m)

@@ -61,7 +61,7 @@ tile(Strided<T> a, const T *b, int64_t ldb, T *c, int64_t ldc, int64_t k,
     }
 }
 
-/// The rows that are left over when m is not a multiple of kTileRows.
+/// Computes the rows that are left over when m is not a multiple of kTileRows.
 template <typename T, int R, int V>
 static void lastRows(int64_t m, Strided<T> a, const T *b, int64_t ldb, T *c,
                      int64_t ldc, int64_t k, Start start) {
@@ -72,7 +72,7 @@ static void lastRows(int64_t m, Strided<T> a, const T *b, int64_t ldb, T *c,
   }
 }
 
-/// V vectors of columns, all rows.
+/// Computes V vectors of columns for all rows.
 template <typename T, int V>
 static void columns(int64_t m, Strided<T> a, const T *b, int64_t ldb, T *c,
                     int64_t ldc, int64_t k, Start start) {

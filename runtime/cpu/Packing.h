@@ -52,7 +52,8 @@ static Rows<T> copyRows(const In *src, int64_t srcRow, int64_t rows,
   return {copy, padded};
 }
 
-/// One vector of W columns from up to W rows, transposed; absent ones are 0.
+/// Loads one vector of W columns from up to W rows, transposed; absent ones are
+/// 0.
 template <typename T, typename In>
 static void loadSquare(const In *src, int64_t srcRow, int64_t rows,
                        int64_t columns, Vec<T> *out) {
@@ -100,7 +101,7 @@ static void writeRow(const T *src, int64_t columns, T factor, Out *dst) {
     dst[c] = Narrow<Out, T>::from(src[c] * factor);
 }
 
-/// dst += factor * src.
+/// Computes dst += factor * src.
 template <typename T>
 static void addRow(const T *src, int64_t columns, T factor, T *dst) {
   int64_t c = 0;

@@ -35,10 +35,10 @@ public:
   CUfunction findBatched(const tsr_abi_device_kernel &kernel) {
     return find(kernel, kernel.batched);
   }
-  /// The kernel and those that follow it.
+  /// Launches the kernel and those that follow it.
   void launch(const tsr_abi_device_kernel &kernel, void *const *buffers,
               const int64_t *scalars, void *workspace, cudaStream_t stream);
-  /// So many launches of a kernel as one.
+  /// Launches so many launches of a kernel as one.
   void launchBatch(const tsr_abi_device_kernel &kernel, int64_t launches,
                    BatchTable &table, cudaStream_t stream);
   /// Returns "code for this GPU", or "PTX compiled by the driver: ...".

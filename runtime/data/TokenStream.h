@@ -42,8 +42,8 @@ public:
     return total < shape.columns ? 0
                                  : (total - shape.columns) / shape.stride + 1;
   }
-  /// out[columns]. TSR_IO; TSR_INVALID_ARGUMENT names the first token outside
-  /// of the vocabulary.
+  /// Reads a sequence into out[columns]. TSR_IO; TSR_INVALID_ARGUMENT names the
+  /// first token outside of the vocabulary.
   void read(int64_t sequence, int32_t *out) const;
 
 private:

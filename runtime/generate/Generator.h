@@ -108,8 +108,8 @@ public:
   /// artifacts whose steps leave candidates.
   void placeSampling(int64_t lane, int64_t slot, const Sampling &sampling,
                      const std::vector<int32_t> &text);
-  /// The source of a text whose rows follow in its slot. TSR_UNSUPPORTED: the
-  /// model has no encoder.
+  /// Encodes the source of a text whose rows follow in its slot.
+  /// TSR_UNSUPPORTED: the model has no encoder.
   void placeSource(const SourceOfStep &source);
 
 private:

@@ -42,9 +42,9 @@ public:
   template <class Logit>
   Choice choose(const Logit *logits, int64_t count, const Sampling &sampling,
                 const std::vector<int32_t> &text);
-  /// The same of what is left of them. Tokens that `sampling` would keep but
-  /// that are not among them are left out: `leftOut` is at least their
-  /// probability, 0 where there are none.
+  /// Chooses from the candidates that are left of logits. Tokens that
+  /// `sampling` would keep but that are not among them are left out: `leftOut`
+  /// is at least their probability, 0 where there are none.
   Choice choose(const BestLogits &best, int64_t vocabulary,
                 const Sampling &sampling, int64_t position, double *leftOut);
 

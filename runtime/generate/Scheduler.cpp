@@ -240,8 +240,8 @@ void Scheduler::addGoingOn(StepRows &step, int64_t lane) {
   }
 }
 
-/// Those that are at their labels first. A step takes as long with fewer rows,
-/// so prompts of the others fill it.
+/// Adds texts that are scored, those at their labels first. A step takes as
+/// long with fewer rows, so prompts of the others fill it.
 void Scheduler::addScored(StepRows &step, int64_t lane) {
   int64_t room = sizes.mixedRows();
   for (bool isAtLabels : {true, false})

@@ -87,7 +87,7 @@ public:
   /// TSR_NOT_FOUND names what there is no tensor of.
   const TensorInfo &tensor(const std::string &role,
                            const std::string &name) const;
-  /// Collective.
+  /// Read a tensor; collective.
   void read(const TensorInfo &tensor, double *values) const;
   void read(const TensorInfo &tensor, float *values) const;
   /// Collective: every process gives the same values. A parameter's master gets
@@ -129,7 +129,8 @@ public:
   void together(const std::function<void()> &body) const;
   /// Returns the largest of all processes' values; collective.
   int32_t largest(int32_t value) const;
-  /// Collective: TSR_MISMATCH if the processes' values differ; `what` they are.
+  /// Fails with TSR_MISMATCH if the processes' values differ; `what` names
+  /// them. Collective.
   void checkSame(const std::string &what, int64_t value) const;
   /// Collective: TSR_MISMATCH names the first file whose content is another one
   /// than in the first process, its rank, and both contents.
@@ -165,9 +166,9 @@ public:
   /// Returns the data that the state is trained on, if it is known. Waits until
   /// it is hashed.
   const std::optional<DataIdentity> &data();
-  /// Collective. TSR_MISMATCH: the processes' data differ, or they are other
-  /// data than before. Other data that are taken begin with their first
-  /// sequence.
+  /// Names the data that the session reads; collective. TSR_MISMATCH: the
+  /// processes' data differ, or they are other data than before. Other data
+  /// that are taken begin with their first sequence.
   void useData(const Data &data, DataChange change);
   /// Takes the data that a checkpoint names, which all processes read alike.
   /// TSR_MISMATCH: the session is trained on other data.

@@ -20,14 +20,15 @@ using Ranks = std::vector<std::unique_ptr<Rank>>;
 // buffer.
 /// values[elements]: shards put together, partial sums added in rank order.
 void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values);
-/// The same, rounded to f32.
+/// Reads values rounded to f32.
 void readGlobal(const Ranks &ranks, const TensorInfo &tensor, float *values);
-/// The stored bytes of a tensor that is not partial.
+/// Reads the stored bytes of a tensor that is not partial.
 void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor, char *bytes);
 /// values[localElements], padding included.
 void readLocal(const Rank &rank, const TensorInfo &tensor, double *values);
 
-/// A tensor of one element; what a rank does not hold is not written.
+/// Write and read a tensor of one element; a rank that does not hold it writes
+/// nothing.
 void writeScalar(Rank &rank, const TensorInfo &tensor, double value);
 double readScalar(const Rank &rank, const TensorInfo &tensor);
 /// Zeroes the rank's part.

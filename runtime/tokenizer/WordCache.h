@@ -29,7 +29,7 @@ public:
     return true;
   }
 
-  /// A word that is not there, of at most `longestWord` bytes.
+  /// Adds a word that is not there, of at most `longestWord` bytes.
   void add(std::string_view word, uint64_t hash, const int32_t *ids,
            size_t count) {
     if (count > mostIdsOfWord)

@@ -41,7 +41,7 @@ public:
   const TokenTable &vocabulary() const { return tokens; }
 
 protected:
-  /// From the cache, or by `encodeNew`.
+  /// Takes a word's ids from the cache, or from `encodeNew`.
   void encodeWord(std::string_view word, Ids &ids);
   virtual void encodeNew(std::string_view word, Ids &ids) = 0;
   /// Reads {"token": id, ..} of a file.

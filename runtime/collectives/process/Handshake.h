@@ -33,9 +33,10 @@ Digest proofOf(const Secret &secret, Side side, const Opening &caller,
 /// The called side sends it in place of its proof if the caller's was wrong.
 Digest noProof();
 
-/// The side that calls; `what` names the other one. TSR_MISMATCH: they do not
-/// have the same secret, or the other one is no process of this version.
-/// TSR_IO: it closed before it said so, as it does where too many come.
+/// Introduces the side that calls; `what` names the other one. TSR_MISMATCH:
+/// they do not have the same secret, or the other one is no process of this
+/// version. TSR_IO: it closed before it said so, as it does where too many
+/// come.
 void introduce(const Socket &socket, const Secret &secret,
                const std::string &what, Deadline deadline);
 

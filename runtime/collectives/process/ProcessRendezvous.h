@@ -43,7 +43,8 @@ struct ProcessLink {
 };
 
 struct ProcessLinks {
-  std::vector<ProcessLink> peers; ///< by rank; this rank's own is not connected
+  /// One per rank; this rank's own is not connected.
+  std::vector<ProcessLink> peers;
   int64_t localRank = 0, localSize = 1;
   SharedProcessor processor;
 };

@@ -91,14 +91,14 @@ private:
   struct Own {
     std::atomic<bool> inside{true}, works{false};
     std::atomic<int64_t> op{-1}, round{0};
-    Wait waits[2]; ///< by lane
+    Wait waits[2]; ///< one per lane
   };
   /// The last answer of a peer.
   struct Answer {
     int64_t number = 0; ///< 0: nothing yet
     RankPlace place;
-    int64_t round = -1, sentToUs[2] = {0, 0};         ///< by lane
-    int64_t waitsFor[2] = {-1, -1}, axes[2] = {0, 0}; ///< by lane
+    int64_t round = -1, sentToUs[2] = {0, 0};         ///< one per lane
+    int64_t waitsFor[2] = {-1, -1}, axes[2] = {0, 0}; ///< one per lane
     Deadline workedAt{};
   };
   /// The place of a peer, and the rank that it waits for there; -1: nobody, as
@@ -108,7 +108,7 @@ private:
     int64_t waitsFor = -1;
   };
   struct Other {
-    std::atomic<int64_t> sent[2] = {}, received[2] = {}; ///< by lane
+    std::atomic<int64_t> sent[2] = {}, received[2] = {}; ///< one per lane
     std::atomic<bool> gone{false}, goodbye{false};
     std::mutex answering;
     Answer answer;
@@ -135,7 +135,7 @@ private:
   ProcessWorldOptions settings;
   FirstFailure first;
   Own own;
-  std::deque<Other> others; ///< by rank
+  std::deque<Other> others; ///< one per rank
   std::mutex telling;
   std::atomic<bool> stopping{false};
   std::thread listener;

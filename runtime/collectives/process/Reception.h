@@ -22,7 +22,7 @@ struct Visitor {
 };
 
 struct ReceptionLimits {
-  size_t messageBytes; ///< of a single message
+  size_t messageBytes; ///< most bytes of a single message
   size_t connections;  ///< connections that have not brought their message yet
   size_t allBytes;     ///< sum over the messages that are not whole yet
   /// A connection that brings no message in this time is dropped.

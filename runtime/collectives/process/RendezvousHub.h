@@ -67,7 +67,7 @@ private:
 
   const ProcessOptions &options;
   Reception &reception;
-  std::vector<Guest> guests; ///< by rank
+  std::vector<Guest> guests; ///< one per rank
 };
 
 } // namespace tessera

@@ -79,7 +79,8 @@ void sendAll(const Socket &socket, const void *data, size_t bytes,
              Deadline deadline);
 void receiveAll(const Socket &socket, void *data, size_t bytes,
                 Deadline deadline);
-/// A text with its length; a longer one than `longest` is refused.
+/// Send and receive a text with its length; a longer one than `longest` is
+/// refused.
 void sendText(const Socket &socket, const std::string &text, Deadline deadline);
 std::string receiveText(const Socket &socket, size_t longest,
                         Deadline deadline);

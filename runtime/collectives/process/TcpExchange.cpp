@@ -156,8 +156,8 @@ std::vector<pollfd> Exchange::interests() const {
   return entries;
 }
 
-/// Who is missing, and where; who has arrived. A rank that waits for another
-/// is not to blame: the chain goes on to who does not wait.
+/// Says who is missing, and where; who has arrived. A rank that waits for
+/// another is not to blame: the chain goes on to one that does not wait.
 void Exchange::fail(tsr_status code, const std::string &why) {
   std::string absent;
   std::vector<int64_t> present{world.options().rank};
@@ -195,7 +195,7 @@ void Exchange::askMissing() {
       world.ask(partner.transfer.peer);
 }
 
-/// For the others' diagnoses.
+/// Tells the others where this rank waits, for their diagnoses.
 void Exchange::tellWaiting() const {
   for (const Partner &partner : partners)
     if (!partner.isDone())

@@ -57,7 +57,7 @@ MessageChannel &RankMessages::channelOf(PostedMessage::Side side,
                                        : world.channel(peer, rank);
 }
 
-/// From the sender's side to the receiver's.
+/// Copies from the sender's side to the receiver's.
 void RankMessages::copy(PostedMessage &own, PostedMessage &other) {
   bool sends = own.side == PostedMessage::Sender;
   const char *from = static_cast<const char *>(sends ? own.data : other.data);

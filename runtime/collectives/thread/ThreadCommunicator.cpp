@@ -59,7 +59,7 @@ Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
   return barriers.leave(seat);
 }
 
-/// All members' sources side by side.
+/// Puts all members' sources side by side.
 void ThreadCommunicator::gather(const Collective &call,
                                 const std::vector<const void *> &sources,
                                 void *dst) const {

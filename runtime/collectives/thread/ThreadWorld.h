@@ -85,7 +85,7 @@ private:
   std::mutex groupsMutex;
   template <class T>
   using Pairs = std::map<std::pair<int64_t, int64_t>, std::unique_ptr<T>>;
-  /// By lane; each is for axes and the first rank.
+  /// One per lane; each is for axes and the first rank.
   Pairs<GroupBarrier> groups[2];
   Pairs<GroupBarrier> channelBarriers;
   Pairs<MessageChannel> channels;

@@ -83,7 +83,7 @@ struct AttentionParams {
     return bias.byDistance + int64_t(head) * bias.row +
            (query - key + seqK - 1 + kBiasMargin);
   }
-  /// Index of query s in lse and delta.
+  /// Returns the index of query s in lse and delta.
   TSR_HOST_DEVICE int64_t statistic(int b, int head, int s) const {
     return (int64_t(b) * heads + head) * seqQ + s;
   }

@@ -98,7 +98,7 @@ struct CudaExec {
   static TSR_DEVICE float shuffleXor(float x, int distance) {
     return __shfl_xor_sync(0xffffffffu, x, distance);
   }
-  /// Bit l: what lane l brings.
+  /// Returns a word whose bit l is the bit of lane l.
   static TSR_DEVICE uint32_t ballot(bool bit) {
     return __ballot_sync(0xffffffffu, bit);
   }
@@ -114,7 +114,7 @@ struct CudaExec {
   static TSR_DEVICE float bitsToFloat(uint32_t bits) {
     return __uint_as_float(bits);
   }
-  /// Rounded to nearest even; `low` has the lower address.
+  /// Packs two numbers, rounded to nearest even; `low` has the lower address.
   static TSR_DEVICE uint32_t packBf16(float low, float high) {
     uint32_t packed;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));

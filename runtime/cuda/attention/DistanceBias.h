@@ -16,7 +16,8 @@ namespace tessera::cuda {
 /// Buckets of one direction. The distances where they begin travel with the
 /// kernel's parameters.
 constexpr int kMostFarBuckets = 64;
-/// Queries that a block of backward owns, and keys of a tile that it streams.
+/// Returns the queries that a block of backward owns, and keys of a tile that
+/// it streams.
 TSR_HOST_DEVICE constexpr int biasRows(bool bf16, int64_t headDim) {
   return bf16 && headDim > 64 ? 128 : 64;
 }
@@ -39,7 +40,7 @@ struct DistanceBias {
   bool causal;
   int64_t parts; /* blocks of backward of a head */
 
-  /// The bucket of a key `distance` positions before its query.
+  /// Returns the bucket of a key `distance` positions before its query.
   TSR_HOST_DEVICE constexpr int bucketOf(int distance) const {
     const int first = !causal && distance < 0 ? perDirection : 0;
     const int far = distance < 0 ? (causal ? 0 : -distance) : distance;
@@ -70,7 +71,7 @@ struct DistanceBias {
       return diagonals() + near() + diagonal;
     return diagonals() + distance + ahead - 1;
   }
-  /// A distance in the bucket of an entry.
+  /// Returns a distance in the bucket of an entry.
   TSR_HOST_DEVICE constexpr int distanceOf(int entry) const {
     if (entry < diagonals())
       return -ahead;

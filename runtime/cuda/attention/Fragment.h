@@ -15,7 +15,8 @@ constexpr int kWarp = 32;
 constexpr int kPieceBytes = 16; /* cp.async and ldmatrix move so many at once */
 constexpr int kBf16PerPiece = 8;
 
-/// Element e (0..3) of a lane's accumulator of a 16 x 8 product.
+/// Returns the row of element e (0..3) of a lane's accumulator of a 16 x 8
+/// product.
 TSR_HOST_DEVICE constexpr int accumulatorRow(int lane, int e) {
   return lane / 4 + (e / 2) * 8;
 }
@@ -23,9 +24,9 @@ TSR_HOST_DEVICE constexpr int accumulatorColumn(int lane, int e) {
   return lane % 4 * 2 + e % 2;
 }
 
-/// Byte offset of 16-byte piece `piece` of row `row` in a tile of bf16 with
-/// `Columns` columns. Rows are 128 or 256 bytes, so without the exclusive or a
-/// piece would lie in the same four banks in every row.
+/// Returns the byte offset of 16-byte piece `piece` of row `row` in a tile of
+/// bf16 with `Columns` columns. Rows are 128 or 256 bytes, so without the
+/// exclusive or a piece would lie in the same four banks in every row.
 template <int Columns>
 TSR_HOST_DEVICE constexpr int pieceOffset(int row, int piece) {
   static_assert(Columns == 64 || Columns == 128, "a row is 8 or 16 pieces");
@@ -42,7 +43,7 @@ TSR_HOST_DEVICE constexpr Address blockRight(Address at, int blocks) {
   return at ^ Address(blocks * 2 * kPieceBytes);
 }
 
-/// Byte offset of element (row, column).
+/// Returns the byte offset of element (row, column).
 template <int Columns>
 TSR_HOST_DEVICE constexpr int elementOffset(int row, int column) {
   return pieceOffset<Columns>(row, column / kBf16PerPiece) +

@@ -45,7 +45,7 @@ private:
     return partOf(p, k, row)[p.columns];
   }
 
-  /// Logarithm of the largest weight; a NaN if there is one.
+  /// Returns the logarithm of the largest weight; a NaN if there is one.
   static TSR_DEVICE float largestOf(const MeansParams &p, int64_t row) {
     float top = -__builtin_huge_valf();
     for (int k = 0; k < p.ranks; ++k) {

@@ -18,7 +18,7 @@ namespace tessera::cuda {
 /// Positions between two steps of the online softmax.
 constexpr int kCacheChunk = 64;
 
-/// Query heads of a key head that a block takes at once.
+/// Returns how many query heads of a key head a block takes at once.
 TSR_HOST_DEVICE constexpr int queryTile(int64_t group) {
   return group == 1 ? 1 : group <= 4 ? 4 : 8;
 }
@@ -162,7 +162,7 @@ private:
     }
   }
 
-  /// Elements of a position's key or value; zero behind the head.
+  /// Loads elements of a position's key or value; zero behind the head.
   static TSR_DEVICE Values<kVec> elements(const CachedAttentionParams &p,
                                           const Place &at, const void *cache,
                                           int position, int column) {

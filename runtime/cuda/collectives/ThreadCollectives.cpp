@@ -206,7 +206,7 @@ Status ThreadCollectives::allReduce(const Collective &call, void *data) {
   return leave(place);
 }
 
-/// All members' sources side by side.
+/// Puts all members' sources side by side.
 void ThreadCollectives::gather(const Collective &call,
                                const std::vector<const void *> &sources,
                                void *dst) {

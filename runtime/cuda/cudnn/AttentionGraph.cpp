@@ -88,8 +88,8 @@ void buildForward(GraphBuilder &graph, const AttentionCall &c) {
 }
 
 namespace {
-/// The gradient's product for all heads of queries, summed over the heads that
-/// share keys.
+/// Adds the gradient's product for all heads of queries, summed over the heads
+/// that share keys.
 void keyGradient(GraphBuilder &graph, const AttentionCall &c,
                  GraphTensor transposed, GraphTensor rows,
                  GraphTensor gradient) {

@@ -31,8 +31,8 @@ const char *checkGraphAttention(const AttentionCall &call);
 /// O and the log-sum-exp of scaled scores. Throws as Descriptor does.
 void buildForward(GraphBuilder &graph, const AttentionCall &call);
 
-/// d_q, d_k, d_v from what forward gave. The scores' gradient is stored in
-/// cuDNN's workspace, so that no sum is made by atomic additions.
+/// Builds d_q, d_k, d_v from what forward gave. The scores' gradient is stored
+/// in cuDNN's workspace, so that no sum is made by atomic additions.
 void buildBackward(GraphBuilder &graph, const AttentionCall &call);
 
 } // namespace tessera::cuda

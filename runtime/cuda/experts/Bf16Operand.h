@@ -23,7 +23,7 @@ constexpr int kOperandBytes = kProductTile * kProductDeep * 2;
 TSR_DEVICE uint32_t bf16OfInteger(int8_t value) {
   return Narrow<Bf16>::from(float(value)).bits;
 }
-/// Eight integers, of which `count` exist.
+/// Gathers eight integers, of which `count` exist.
 TSR_DEVICE Piece gatherPiece(const int8_t *from, int count) {
   Piece piece = {};
   TSR_UNROLL
@@ -32,7 +32,7 @@ TSR_DEVICE Piece gatherPiece(const int8_t *from, int count) {
       piece.words[i / 2] |= bf16OfInteger(from[i]) << (i % 2 * 16);
   return piece;
 }
-/// The same where they begin at 8 bytes.
+/// Widens eight integers that begin at a multiple of 8 bytes.
 TSR_DEVICE Piece widenPiece(const int8_t *from) {
   struct alignas(8) Eight {
     int8_t at[kBf16PerPiece];
@@ -103,7 +103,8 @@ struct Bf16Operand {
       numbers[i] = other.numbers[i];
   }
 
-  /// A operands of the 16 x 16 blocks at `at` and below, at step `k` of 16.
+  /// Loads A operands of the 16 x 16 blocks at `at` and below, at step `k` of
+  /// 16.
   template <typename Exec, int MTiles>
   static TSR_DEVICE void left(uint32_t (&out)[MTiles][4],
                               typename Exec::Address at, int k) {
@@ -115,7 +116,7 @@ struct Bf16Operand {
         Exec::loadMatricesTransposed(out[m],
                                      blockRight(at, m) + k * 16 * kColumns * 2);
   }
-  /// B operands of 16 columns, the n-th from `at` on, at step `k` of 16.
+  /// Loads B operands of 16 columns, the n-th from `at` on, at step `k` of 16.
   template <typename Exec>
   static TSR_DEVICE void right(uint32_t (&out)[4], typename Exec::Address at,
                                int n, int k) {

@@ -66,7 +66,7 @@ private:
                                          stage + kOperand);
   }
 
-  /// Elements [k, k + kDeep) of rows or columns [first, first + kTile).
+  /// Loads elements [k, k + kDeep) of rows or columns [first, first + kTile).
   template <typename Exec, bool ByRows, typename T>
   static TSR_DEVICE void loadOperand(const Matrix<T> &from, int first, int k,
                                      float *to) {

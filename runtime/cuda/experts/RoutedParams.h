@@ -43,7 +43,8 @@ struct RoutedParams {
     const float number = gate(token, expert);
     return round == 0 ? number != 0 : number == float(round);
   }
-  /// Row of an expert and a token, which is routed if rows are compact.
+  /// Returns the row of an expert and a token, which is routed if rows are
+  /// compact.
   template <typename T>
   TSR_DEVICE T *row(T *rows, int expert, int token, int width) const {
     const int64_t at = int64_t(expert) * tokens + token;

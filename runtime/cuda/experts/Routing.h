@@ -92,7 +92,7 @@ protected:
     int before, all; /* those of the warps before; of all warps */
   };
 
-  /// For each thread of the block.
+  /// Counts for each thread of the block.
   template <typename Exec>
   static TSR_DEVICE Count count(const RoutedParams &p, unsigned char *shared) {
     int *counts = reinterpret_cast<int *>(shared);

@@ -75,7 +75,7 @@ struct TensorCoreProduct {
   }
 
 private:
-  /// The warp's first row and column in the tile.
+  /// Return the warp's first row and column in the tile.
   template <typename Exec> static TSR_DEVICE int warpRow() {
     return Exec::thread() / kWarp / kWarpsAcross * kMTiles * 16;
   }

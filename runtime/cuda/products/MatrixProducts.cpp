@@ -138,7 +138,7 @@ struct MatrixProducts::Plan {
       set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.aux.ld);
     setPointers(p);
   }
-  /// Those that the description holds; they vary from call to call.
+  /// Sets the pointers that the description holds; they vary from call to call.
   void setPointers(const ColumnProduct &p) {
     if (p.epilogue)
       set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p.aux.data);

@@ -69,8 +69,8 @@ TSR_DEVICE void geluElement(const GeluRows &rows, T *c, const T *aux,
 /// N elements that are moved at once.
 template <class T, int N> struct alignas(N * sizeof(T)) Elements { T x[N]; };
 
-/// N integers, side by side in their row, of piece i. With N above 1 `integers`
-/// are `inPieces`, and `to` begins at a multiple of 16 bytes.
+/// Widens N integers, side by side in their row, of piece i. With N above 1
+/// `integers` are `inPieces`, and `to` begins at a multiple of 16 bytes.
 template <class T, int N>
 TSR_DEVICE void widenIntegersOf(const Integers &integers, T *to, int64_t i) {
   const int64_t pieces = integers.columns / N;

@@ -86,7 +86,7 @@ private:
     return of;
   }
 
-  /// The better one of `own` and the column.
+  /// Returns the better one of `own` and the column.
   template <typename Exec>
   static TSR_DEVICE Candidate consider(const TopParams &p, const Row &row,
                                        int column, const Candidate &own) {

@@ -241,7 +241,7 @@ public:
   void changeData(const Data &data);
   /// Throws if another process has other data here, as for an evaluation.
   void compareData(const Data &data);
-  /// The same of any files, whatever their paths.
+  /// Compares any files likewise, whatever their paths.
   void compareFiles(const std::vector<std::string> &paths) {
     std::vector<const char *> names;
     for (const std::string &path : paths)
@@ -377,7 +377,8 @@ public:
   std::int64_t active() const { return tsr_generator_active(get()); }
   /// Returns the tokens of prompts that no step ran.
   std::int64_t reused() const { return tsr_generator_reused(get()); }
-  /// The most probability that candidates have left out of a token's choice.
+  /// Returns the most probability that candidates have left out of a token's
+  /// choice.
   double leftOut() const { return tsr_generator_left_out(get()); }
   /// Returns active() once a request waits or runs, or after so long; below 0:
   /// never without one.
@@ -443,7 +444,7 @@ public:
     stop();
     thread.join();
   }
-  /// The same, soon. Nothing is added after it.
+  /// Cancels them soon. Nothing is added after it.
   void stop() { stopping = true; }
 
   /// on_token and context of the options are not the caller's. TSR_ABORTED: a

@@ -90,8 +90,8 @@ public:
     handle.reset(raw);
   }
 
-  /// Texts that end the text before them. TSR_INVALID_ARGUMENT: one is empty,
-  /// no UTF-8, or has U+0000.
+  /// Sets texts that end the text before them. TSR_INVALID_ARGUMENT: one is
+  /// empty, no UTF-8, or has U+0000.
   void setStops(const std::vector<std::string> &stops) {
     std::vector<const char *> texts;
     for (const std::string &stop : stops) {
