@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Global index of the op's first sequence.
+/// Returns the global index of the op's first sequence.
 Value tessera::batchStart(OpBuilder &builder, Operation *op,
                           int64_t localBatch) {
   std::optional<FactorSpan> span = spanOf(op, 'b');
@@ -23,13 +23,13 @@ Value tessera::batchStart(OpBuilder &builder, Operation *op,
       arith::MulIOp::create(builder, op->getLoc(), index, rows));
 }
 
-/// Elements of a position of [b, s, heads.., d].
+/// Returns the elements of a position of [b, s, heads.., d].
 int64_t tessera::rowElements(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return type.getNumElements() / (type.getDimSize(0) * type.getDimSize(1));
 }
 
-/// Elements between consecutive positions of an operand.
+/// Returns the elements between consecutive positions of an operand.
 int64_t tessera::rowStride(Value value) {
   int64_t row = rowElements(value);
   if (auto unstack = value.getDefiningOp<nn::UnstackOp>())

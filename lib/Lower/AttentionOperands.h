@@ -11,12 +11,12 @@
 
 namespace tessera {
 
-/// Global index of the op's first sequence.
+/// Returns the global index of the op's first sequence.
 mlir::Value batchStart(mlir::OpBuilder &builder, mlir::Operation *op,
                        int64_t localBatch);
-/// Elements of a position of [b, s, heads.., d].
+/// Returns the elements of a position of [b, s, heads.., d].
 int64_t rowElements(mlir::Value value);
-/// Elements between consecutive positions of an operand.
+/// Returns the elements between consecutive positions of an operand.
 int64_t rowStride(mlir::Value value);
 
 /// The global number of heads, and the first of this rank.

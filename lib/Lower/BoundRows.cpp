@@ -1,7 +1,7 @@
 //===- BoundRows.cpp - experts work in rounds -----------------------------===//
-// What lies between the exchanges of a layer, there and back, works on rows of
-// the rank's experts. It is done once for each round, in the same buffers:
-// forward, and in backward, which makes again what it reads of later rounds.
+// The ops between the exchanges of a layer, there and back, work on rows of the
+// rank's experts. They run once for each round, in the same buffers: forward,
+// and in backward, which makes again what it reads of later rounds.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Lower/RowRounds.h"
@@ -63,7 +63,8 @@ private:
   /// The rounds of rows of the rank's experts, and of those of its own tokens,
   /// which follow from gates where members are numbered apart.
   Value numbers, ownNumbers;
-  /// By the op of the first round: what the rounds so far made together.
+  /// The sums that the rounds so far made together, keyed by the op of the
+  /// first round.
   DenseMap<Operation *, Value> sums;
   DenseMap<Operation *, Value> sent; ///< made again for these rounds
 };
@@ -118,8 +119,8 @@ void Rounds::boundFirst(Operation *op) {
                             tensorTypeOf(result).getElementType()));
 }
 
-/// What an exchange takes to the experts: made again in backward, where it is
-/// made of tokens.
+/// Returns the rows that an exchange takes to the experts: made again in
+/// backward, if they are made of tokens.
 Value Rounds::rowsToSend(rt::ExchangeRowsOp exchange, Phase phase,
                          OpBuilder &b) {
   auto dispatch = exchange.getInput().getDefiningOp<rt::RoutedOp>();

@@ -51,7 +51,7 @@ private:
   nn::EinsumOp op;
   OpBuilder b;
   dist::Signature sig;
-  std::string letters; ///< Of `value`.
+  std::string letters; ///< The letters of `value`.
   Value value;
 };
 
@@ -64,7 +64,7 @@ Value SumBuilder::emit(const std::string &spec, ValueRange inputs,
   return made;
 }
 
-/// The scaled products that are added, over all factors.
+/// Returns the scaled products that are added, over all factors.
 Value SumBuilder::terms() {
   letters = *llvm::max_element(sig.ins, [](const auto &x, const auto &y) {
     return x.size() < y.size();

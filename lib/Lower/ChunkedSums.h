@@ -7,12 +7,12 @@
 
 namespace tessera {
 
-/// How the factors that an op contracts are cut: [outer, chunks, rest].
+/// The cut of the factors that an op contracts: [outer, chunks, rest].
 struct SumChunks {
   int64_t chunks = 1, outer = 1;
 };
-/// As `dist.chunked_sums` says, for the contracted letters in their order in
-/// memory; nullopt without it.
+/// Returns the cut that `dist.chunked_sums` gives, for the contracted letters
+/// in their order in memory; nullopt without it.
 std::optional<SumChunks> sumChunksOf(mlir::Operation *op,
                                      llvm::StringRef letters,
                                      llvm::ArrayRef<int64_t> sizes);

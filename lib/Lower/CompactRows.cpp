@@ -78,9 +78,9 @@ struct CompactRowsPass : tessera::impl::CompactRowsPassBase<CompactRowsPass> {
   void compact(RowGroup &group);
 };
 
-/// What reads or makes rows finds them by the same gates. Gates that backward
-/// makes again may differ by rounding where other kernels make them, and one
-/// token with another expert would move the rows of all others.
+/// Makes all readers and makers of rows find them by the same gates. Gates that
+/// backward makes again may differ by rounding where other kernels make them,
+/// and one token with another expert would move the rows of all others.
 void shareGates(const RowGroup &group) {
   for (Value value : group.values) {
     SmallVector<Operation *> ops(value.getUsers());

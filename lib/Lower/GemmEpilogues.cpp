@@ -24,7 +24,7 @@ using namespace tessera;
 
 namespace {
 
-/// What a product computes besides its result.
+/// The values that a product computes besides its result.
 struct Epilogue {
   Type saved, sums;
   Value geluInput;
@@ -70,7 +70,8 @@ bool sumsRows(Operation *op) {
   return space && space->reduction == KernelSpace::Rows;
 }
 
-/// Whether library calls read the value, and no kernel that could have made it.
+/// Returns whether library calls read the value, and no kernel that could have
+/// made it.
 bool isStored(Value value) {
   bool isRead = false;
   for (Operation *user : value.getUsers()) {
@@ -116,8 +117,8 @@ void foldGeluGrad(nn::MapGradOp op, rt::OpOrder &) {
   gemm.erase();
 }
 
-/// Whether a kernel that adds rows would read what `op` reads. An elementwise
-/// op that only such sums read is computed in their kernel.
+/// Returns whether a kernel that adds rows would read what `op` reads. An
+/// elementwise op that only such sums read is computed in their kernel.
 bool feedsSums(Operation *op, unsigned depth = 0) {
   constexpr unsigned kDeepest = 4;
   if (sumsRows(op))
@@ -129,8 +130,8 @@ bool feedsSums(Operation *op, unsigned depth = 0) {
          });
 }
 
-/// Whether the rows that are added are the k terms of the product, in the order
-/// in which they are stored.
+/// Returns whether the rows that are added are the k terms of the product, in
+/// the order in which they are stored.
 bool hasRowsAsTerms(OpOperand &use, rt::GemmOp gemm) {
   if (&use == &gemm.getAMutable())
     return gemm.getTransA() && gemm.getLda() == gemm.getM();
@@ -161,7 +162,8 @@ earlyReaders(Value value, rt::GemmOp gemm, rt::OpOrder &order) {
   return ordered;
 }
 
-/// Where a product reads the rows that `op` adds and can make their sums.
+/// Returns the operand of a product that reads the rows which `op` adds, if the
+/// product can make their sums.
 OpOperand *productOfTerms(nn::EinsumOp op, rt::OpOrder &order) {
   auto count = static_cast<uint64_t>(op.getType().getNumElements());
   for (OpOperand &use : op.getInputs()[0].getUses()) {

@@ -15,14 +15,14 @@ struct GemmForm {
   bool transA = false, transB = false;
   std::string nFactors; ///< Letters of n, for folding a bias.
   std::string kFactors;
-  llvm::SmallVector<int64_t> kSizes; ///< Of kFactors, one by one.
+  llvm::SmallVector<int64_t> kSizes; ///< The sizes of kFactors, one by one.
 
   int64_t lda() const { return transA ? m : k; }
   int64_t ldb() const { return transB ? k : n; }
 };
 
-/// The matrix product that computes a contraction; nullopt where its factors
-/// are not contiguous.
+/// Returns the matrix product that computes a contraction; nullopt where its
+/// factors are not contiguous.
 std::optional<GemmForm> gemmForm(nn::EinsumOp op);
 
 } // namespace tessera

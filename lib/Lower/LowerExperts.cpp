@@ -17,7 +17,7 @@ using rt::RoutedKind;
 
 namespace {
 
-/// What an op does with routed rows; its gates are its last operand.
+/// The work of an op on routed rows; its gates are its last operand.
 struct Work {
   RoutedKind kind;
   bool weighted = false, transposed = false;
@@ -44,8 +44,8 @@ std::optional<Work> workOf(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// Experts of a token, of all of them. What makes gates is above in the
-/// program, or is this op.
+/// Returns the experts of a token, of all of them. What makes gates is above in
+/// the program, or is this op.
 nn::RoutedShare shareOf(Operation *op) {
   if (isa<nn::TopKOp>(op))
     return nn::routedShare(op->getResult(0));

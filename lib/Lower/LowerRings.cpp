@@ -21,7 +21,7 @@ using namespace tessera;
 
 namespace {
 
-/// What forward and backward of one attention share.
+/// The state that forward and backward of one attention share.
 class Ring {
 public:
   /// Null where keys are not split.
@@ -53,7 +53,7 @@ private:
   HeadRange heads{};
   Value batch, querySegments, keySegments;
   FactorSpan queries;
-  int64_t step = 0; ///< That is made now, as the pair.
+  int64_t step = 0; ///< The step and the pair that are being made.
   RingSlices::Pair pair{};
 };
 
@@ -211,12 +211,13 @@ static Type lseOf(Value query, Type lse) {
   return RankedTensorType::get(shape, getElementTypeOrSelf(lse));
 }
 
-/// The dimension of positions in log-sum-exps.
+/// Returns the dimension of positions in log-sum-exps.
 static int64_t positionsOf(Value lse) {
   return cast<RankedTensorType>(lse.getType()).getRank() - 1;
 }
 
-/// Those of the results that a step adds to that exist already.
+/// Returns the results of earlier steps that exist already, to which a step
+/// adds its own.
 static SmallVector<Value> existing(ArrayRef<Value> values) {
   return llvm::to_vector(llvm::make_filter_range(
       values, [](Value value) { return value != nullptr; }));

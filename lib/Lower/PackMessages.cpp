@@ -23,7 +23,8 @@ RankedTensorType tensorTypeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// What one exchange sends, by the side of the tokens and that of the experts.
+/// The messages of one exchange, on the side of the tokens and on that of the
+/// experts.
 class Messages {
 public:
   explicit Messages(rt::ExchangeRowsOp op);
@@ -39,10 +40,10 @@ private:
   rt::ExchangeRowsOp op;
   bool forth;
   int64_t members, round;
-  int64_t rows; ///< that a round's buffer has
+  int64_t rows; ///< rows in a round's buffer
   int64_t k;    ///< experts of a token
   int64_t room; ///< rows of a pair of ranks among them
-  int64_t sent; ///< of a pair, by earlier rounds
+  int64_t sent; ///< rows of a pair that earlier rounds sent
   int64_t size; ///< rows of a message
 };
 

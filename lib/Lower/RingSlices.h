@@ -23,21 +23,23 @@ public:
   /// in some step of the ring and on some rank.
   struct Pair {
     unsigned queries, keys;
-    bool masked; ///< Where not, the mask hides nothing.
+    bool masked; ///< False: the mask hides nothing.
   };
 
   /// For what replaces `op`. Error: chunks must be equal.
   static mlir::FailureOr<RingSlices>
   of(mlir::Operation *op, const FactorSpan &keys, nn::AttentionMask mask);
 
-  /// Of the ring: with the keys of its own and of as many ranks before.
+  /// Returns the steps of the ring: with the keys of the own rank and of as
+  /// many ranks before.
   int64_t steps() const { return count; }
   /// The first pair with some keys or queries leaves no row without one.
   llvm::ArrayRef<Pair> pairs() const;
 
   /// A tensor whose dimension `dim` is the rank's slice, to its parts.
   RingParts split(mlir::Value slice, int64_t dim = 1);
-  /// Queries, keys and values. A fused projection of them goes as one.
+  /// Returns the queries, keys and values. A fused projection of them goes as
+  /// one.
   std::array<RingParts, 3> split(mlir::Value query, mlir::Value key,
                                  mlir::Value value);
   mlir::Value join(const RingParts &parts, int64_t dim = 1);
@@ -49,8 +51,8 @@ public:
   RingParts home(const RingParts &parts, llvm::StringRef what) {
     return pass(parts, size - (count - 1), what);
   }
-  /// Where a part begins that a rank has after `step` shifts (i64), of slices
-  /// of `length` positions.
+  /// Returns where a part begins that a rank has after `step` shifts (i64), in
+  /// slices of `length` positions.
   mlir::Value start(int64_t step, unsigned part, int64_t length);
 
 private:

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace tessera;
 using rt::RoutedKind;
 
-/// Of gates, batch x sequence x experts.
+/// The dimension of gates, which are batch x sequence x experts.
 constexpr uint64_t kSequenceDim = 1;
 
 static RankedTensorType rowsTypeOf(Value value) {
@@ -20,7 +20,7 @@ static RankedTensorType rowsTypeOf(Value value) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Whether two values are equal because the ops that make them are, down to
+/// Compares two values, which are equal if the ops that make them are, down to
 /// common operands: backward may make gates again.
 class Equality {
 public:
@@ -70,10 +70,10 @@ static rt::RoutedOp sourceOf(Value gates) {
   return {};
 }
 
-/// Whether `whole`, of all ranks' tokens and some experts, is exchanged for
-/// `part`, of the rank's tokens and all experts: the same bits, for both sides
-/// count their rows by them. Both may be gathered along the sequence, which is
-/// the same before the exchange and after it.
+/// Returns whether `whole`, of all ranks' tokens and some experts, is exchanged
+/// for `part`, of the rank's tokens and all experts: the same bits, for both
+/// sides count their rows by them. Both may be gathered along the sequence,
+/// which is the same before the exchange and after it.
 static bool isExchanged(Value part, Value whole, ArrayAttr axes) {
   auto gather = whole.getDefiningOp<rt::AllGatherOp>();
   auto gatherOfPart = part.getDefiningOp<rt::AllGatherOp>();
@@ -92,7 +92,7 @@ static bool isExchanged(Value part, Value whole, ArrayAttr axes) {
 // Members
 //===----------------------------------------------------------------------===//
 
-/// The operands of an op that are rows.
+/// Returns the operands of an op that are rows.
 static SmallVector<unsigned> rowOperands(rt::RoutedOp op) {
   switch (op.getKind()) {
   case RoutedKind::TopK:
@@ -114,7 +114,7 @@ static bool makesRows(rt::RoutedOp op) {
          op.getKind() == RoutedKind::Product;
 }
 
-/// Whether each element of the result is made of those at its place.
+/// Returns whether each element of the result is made of those at its place.
 static bool worksPerElement(Operation *op) {
   if (!isa<nn::MapOp, nn::MapGradOp, nn::CastOp, nn::EinsumOp, nn::AddOp>(op))
     return false;

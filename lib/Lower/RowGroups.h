@@ -12,12 +12,13 @@ namespace tessera {
 /// Rows [experts, batch, sequence, columns] of one routing.
 struct RowGroup {
   llvm::SmallVector<mlir::Value> values;
-  /// What says which rows are routed; of several that are equal, the first.
+  /// The gates that say which rows are routed; the first of several that are
+  /// equal.
   mlir::Value gates;
   /// Makes the group's values of another's.
   llvm::SmallVector<rt::AllToAllOp> exchangesIn, exchangesOut;
-  bool isCompact = true; ///< whether values may hold routed rows alone
-  int64_t rows = 0;      ///< that are routed at most
+  bool isCompact = true; ///< values may hold routed rows alone
+  int64_t rows = 0;      ///< the most rows that are routed
 };
 
 /// The groups of a program. A group may be compact if nothing reads its values

@@ -92,7 +92,7 @@ public:
 private:
   void join(Operation *op);
 
-  DenseMap<Value, Operation *> makers; ///< of rows of experts
+  DenseMap<Value, Operation *> makers; ///< make the rows of experts
   llvm::EquivalenceClasses<Operation *> classes;
   SmallVector<Operation *> order;
 };

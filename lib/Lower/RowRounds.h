@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// What works on the rows that one routing brings to a rank's experts, between
+/// The ops on the rows that one routing brings to a rank's experts, between
 /// exchanges: forward, and on the same rows backward.
 struct RowWork {
   llvm::SmallVector<mlir::Operation *> ops; ///< In the order of the block.
@@ -18,17 +18,17 @@ struct RowWork {
   int64_t rows = 0;     ///< Room for all that a router can send.
   double evenShare = 0; ///< Rows, if every expert gets the same number.
 
-  /// Between which rows are exchanged.
+  /// Returns the number of ranks between which rows are exchanged.
   int64_t ranks() const;
 
-  /// Whether an op makes something else than rows of experts: what goes back,
-  /// gradients of weights, and what verify keeps.
+  /// Returns whether an op makes something else than rows of experts: what goes
+  /// back, gradients of weights, and what verify keeps.
   static bool isFinal(mlir::Operation *op);
 
   using Ops = llvm::SmallVector<mlir::Operation *>;
-  /// Those of a phase, by tasks of a pipeline stage.
+  /// Returns the final ops of a phase, by tasks of a pipeline stage.
   llvm::SmallVector<Ops> finalsOf(nn::Phase phase) const;
-  /// What makes the results of some of the ops, and these.
+  /// Returns some of the ops, and those that make their operands.
   llvm::SmallVector<mlir::Operation *>
   sliceOf(llvm::ArrayRef<mlir::Operation *> finals) const;
   /// Moves what uses the results of `finals` behind the last of them.

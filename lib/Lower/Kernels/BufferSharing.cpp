@@ -12,7 +12,7 @@ static constexpr int64_t kGrainElements = 4096;
 /// A multiple of the widest block of columns that a walk takes at once.
 static constexpr int64_t kGrainColumns = 64;
 
-/// True if no phase reads `tensor` after the one that stores `result`.
+/// Returns whether no phase reads `tensor` after the one that stores `result`.
 static bool readsEndBeforeStore(const KernelLoops &loops, Value tensor,
                                 unsigned result) {
   bool stored = false;

@@ -41,8 +41,8 @@ static int64_t widthOf(Value value) {
   return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
 }
 
-/// Whether the op's result holds no more than its operand does: a mask, or a
-/// cast to a wider type that only kernels read.
+/// Returns whether the op's result holds no more than its operand does: a mask,
+/// or a cast to a wider type that only kernels read.
 static bool isForReaders(Operation *op) {
   if (op->hasAttr(rt::RTDialect::kKeepAttr) ||
       op->hasAttr(rt::RTDialect::kRoleAttr))

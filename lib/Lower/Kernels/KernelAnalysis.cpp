@@ -220,7 +220,8 @@ LogicalResult KernelAnalysis::resolveLine(linalg::GenericOp op, bool &changed) {
   return success();
 }
 
-/// An operand (or the result of one) that lies along the only loop of `op`.
+/// Returns an operand (or the result of one) that lies along the only loop of
+/// `op`.
 static Value lineOperand(linalg::GenericOp op) {
   for (int64_t i = 0; i < op.getNumDpsInits(); ++i)
     if (cast<RankedTensorType>(op->getResult(i).getType()).getRank() == 1)

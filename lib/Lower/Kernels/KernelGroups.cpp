@@ -59,15 +59,15 @@ bool reducesRows(Value value) {
   return space && space->reduction == KernelSpace::Rows;
 }
 
-/// Whether the op reads a reduction along columns of the group.
+/// Returns whether the op reads a reduction along columns of the group.
 bool readsColumnReduction(Operation *op, const KernelGroup &group) {
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     return group.produced.contains(operand) && reducesRows(operand);
   });
 }
 
-/// Whether only column reductions read the result of an elementwise op: each of
-/// their kernels computes it instead of loading it.
+/// Returns whether only column reductions read the result of an elementwise op:
+/// each of their kernels computes it instead of loading it.
 bool Grouping::feedsColumnsOnly(Operation *op) {
   auto [it, isNew] = columnOnly.try_emplace(op, false);
   if (!isNew)
@@ -256,7 +256,8 @@ void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
     });
 }
 
-/// Whether the rows, which may run where `columns` does, can reduce for it.
+/// Returns whether the rows, which may run where `columns` does, can reduce for
+/// it.
 bool Grouping::mayTake(const KernelGroup &rows, const KernelGroup &columns) {
   bool same =
       rows.free ? rows.rows * rows.columns == columns.rows * columns.columns
@@ -305,7 +306,7 @@ KernelGroup &Grouping::mergeIntoRows(KernelGroup &columns) {
   return *rows;
 }
 
-/// Whether a group that is still open makes a table of the op.
+/// Returns whether a group that is still open makes a table of the op.
 bool Grouping::readsMadeTable(const KernelMember &member) {
   return llvm::any_of(
       llvm::zip(member.space.operands, member.op->getOperands()),

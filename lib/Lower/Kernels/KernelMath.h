@@ -16,7 +16,7 @@ mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc,
 /// A float constant of the type of `like`.
 mlir::Value constantLike(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value like, double value);
-/// The value where the condition holds, else 0.
+/// Returns the value where the condition holds, else 0.
 mlir::Value zeroUnless(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value condition, mlir::Value value);
 /// `linalg.index` of a loop as i64.
@@ -27,7 +27,8 @@ mlir::Value index64(mlir::OpBuilder &builder, mlir::Location loc, int64_t dim);
 mlir::Value indexAlong(mlir::OpBuilder &builder, mlir::Location loc,
                        llvm::ArrayRef<int64_t> sizes, int64_t columns,
                        unsigned dim);
-/// First word of Philox4x32-10 for a 64-bit counter and key (i64), as i32.
+/// Returns the first word of Philox4x32-10 for a 64-bit counter and key (i64),
+/// as i32.
 mlir::Value emitPhilox(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value index, mlir::Value key);
 

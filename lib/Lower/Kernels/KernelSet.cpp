@@ -18,7 +18,7 @@ size_t KernelSet::hashOf(func::FuncOp kernel) {
   return hash;
 }
 
-/// Whether the functions are equal in everything but the name.
+/// Returns whether the functions are equal in everything but the name.
 static bool areEqual(func::FuncOp a, func::FuncOp b) {
   return a.getFunctionType() == b.getFunctionType() &&
          a.getArgAttrsAttr() == b.getArgAttrsAttr() &&

@@ -11,11 +11,11 @@
 
 namespace tessera {
 
-/// What launches of layers, micro-batches and stages have in common: they
+/// A kernel that launches of layers, micro-batches and stages share: they
 /// differ in operands only.
 struct SharedKernel {
   mlir::func::FuncOp func;
-  size_t hash = 0; ///< Of its ops.
+  size_t hash = 0; ///< Hash of its ops.
   LaunchShape shape;
   llvm::SmallVector<llvm::StringRef> ops; ///< "add", "map", for its name.
   llvm::SmallVector<rt::LaunchOp> launches;

@@ -37,7 +37,7 @@ KernelWriter::KernelWriter(KernelGroup &group, OpBuilder &outer,
 // Views
 //===----------------------------------------------------------------------===//
 
-/// What an operand's factors are to the rows and columns of the op.
+/// Returns how an operand's factors fit the rows and columns of the op.
 ViewKind KernelWriter::operandKind(const KernelMember &member,
                                    unsigned operand) {
   const KernelSpace &space = member.space;
@@ -146,7 +146,7 @@ AffineMap KernelWriter::mapOf(ViewKind kind, bool perRow) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// What the body of a member may use.
+/// The part of the kernel that the body of a member may use.
 class KernelWriter::Scope : public KernelScope {
 public:
   Scope(KernelWriter &writer, const KernelMember &member)
@@ -169,12 +169,12 @@ private:
   const KernelMember &member;
 };
 
-/// What the reduction of a space starts from.
+/// Returns the value that the reduction of a space starts from.
 static double neutralElement(const KernelSpace &space) {
   return space.combiner == KernelSpace::Maximum ? -INFINITY : 0.0;
 }
 
-/// What a reduction starts from; any memory for other ops.
+/// Returns the tensor that a reduction starts from; any memory for other ops.
 Value KernelWriter::initialValue(const KernelSpace &space,
                                  RankedTensorType type, bool reduces) {
   Location loc = func.getLoc();
@@ -226,7 +226,7 @@ KernelWriter::readOperands(const KernelMember &member,
   return operands;
 }
 
-/// The operands of a body, widened for computing.
+/// Returns the operands of a body, widened for computing.
 SmallVector<Value> KernelWriter::scalarsOf(OpBuilder &b, Location loc,
                                            ArrayRef<Operand> operands,
                                            ValueRange arguments) {

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// What a value is to a kernel over R rows and C columns.
+/// The form of a value in a kernel over R rows and C columns.
 enum class ViewKind {
   Full,   ///< [R, C]
   Row,    ///< [R]

@@ -213,7 +213,7 @@ struct RopeKernel : KernelOpInterface::ExternalModel<RopeKernel, nn::RopeOp> {
 
   struct Rotation {
     int64_t angles = 1; ///< Positions that have angles, in turn.
-    int64_t halves = 1; ///< Of one position.
+    int64_t halves = 1; ///< Halves of one position.
     bool inverse = false;
     Value heads, cosines, sines;
 

@@ -61,7 +61,7 @@ private:
   llvm::MapVector<KernelArgument, SmallVector<Value>> operands;
 };
 
-/// Whether rows are long, and their length is no multiple of eight.
+/// Returns whether rows are long, and their length is no multiple of eight.
 bool RowPadding::isOdd(Type type) const {
   auto tensor = dyn_cast<RankedTensorType>(type);
   constexpr int64_t kAligned = 8;
@@ -92,7 +92,7 @@ Type typeOfOperand(const KernelArgument &operand) {
                             : kernel.getResultTypes()[number - arguments];
 }
 
-/// Whether the value is read, or made, as it is, row by row.
+/// Returns whether the value is read, or made, as it is, row by row.
 bool RowPadding::isPlane(const KernelArgument &operand, Value value) const {
   func::FuncOp kernel = operand.first;
   auto type = dyn_cast_or_null<RankedTensorType>(typeOfOperand(operand));
@@ -108,7 +108,8 @@ bool RowPadding::isPlane(const KernelArgument &operand, Value value) const {
   return result.getDefiningOp<linalg::GenericOp>() != nullptr;
 }
 
-/// Whether the product takes the value, which has rows of `n`, as rows of `n`.
+/// Returns whether the product takes the value, which has rows of `n`, as rows
+/// of `n`.
 bool RowPadding::isMatrix(OpOperand &use) const {
   auto gemm = cast<rt::GemmOp>(use.getOwner());
   auto row = static_cast<uint64_t>(typeOf(use.get()).getShape().back());
@@ -155,7 +156,8 @@ void RowPadding::collect(rt::LaunchOp launch) {
     operands[kernelResult(launch, i)].push_back(output);
 }
 
-/// Where one launch of a kernel has no padding at an operand, none has.
+/// Drops the padding of an operand that lacks it in one launch of the kernel:
+/// all launches must agree.
 void RowPadding::dropPartlyPadded() {
   auto isPadded = [&](Value value) { return padded.contains(value); };
   for (bool changed = true; changed;) {

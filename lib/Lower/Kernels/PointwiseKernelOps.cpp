@@ -68,7 +68,7 @@ struct CastKernel : KernelOpInterface::ExternalModel<CastKernel, nn::CastOp> {
 // dropout
 //===----------------------------------------------------------------------===//
 
-/// First global index of the rank's elements along each factor.
+/// Returns the first global index of the rank's elements along each factor.
 SmallVector<Value> globalStarts(Operation *op, KernelScope &kernel) {
   Location loc = op->getLoc();
   OpBuilder &host = kernel.host();

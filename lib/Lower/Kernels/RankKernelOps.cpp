@@ -1,6 +1,6 @@
 //===- RankKernelOps.cpp - ops on the rank's part, in kernels -------------===//
-// What these ops compute depends on the rank's coordinate on a mesh axis, which
-// is a scalar of the launch.
+// The results of these ops depend on the rank's coordinate on a mesh axis,
+// which is a scalar of the launch.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Lower/Kernels/KernelMath.h"
@@ -37,7 +37,7 @@ KernelSpace shiftedSpace(Operation *op, int64_t dim) {
   return space;
 }
 
-/// Where the rank's chunk of so many elements starts; null: at 0.
+/// Returns where the rank's chunk of so many elements starts; null: at 0.
 Value chunkStart(Operation *op, KernelScope &kernel, StringAttr axis,
                  int64_t size) {
   if (!axis)
@@ -90,7 +90,8 @@ struct ShiftKernel : KernelOpInterface::ExternalModel<ShiftKernel<Op>, Op> {
   }
 };
 
-/// What no result may depend on is a number that would show.
+/// Returns the filling of padding. If no result may depend on it, it is a
+/// number that would show.
 double fillingOf(dist::Padding fill) {
   switch (fill) {
   case dist::Padding::Zero:

@@ -1,9 +1,9 @@
 //===- RecomputeElementwise.cpp - what kernels of backward compute again --===//
-// Where a value is an elementwise function of one value of its size, a kernel
-// of backward reads either at the same cost. So the argument is kept instead,
-// and the forward kernel need not store the result. If only the store is saved,
-// a CPU is slower for functions such as exp; a GPU is not. If the argument has
-// a narrower type, neither is.
+// If a value is an elementwise function of one value of its size, a kernel of
+// backward reads either at the same cost. So the argument is kept instead, and
+// the forward kernel need not store the result. If only the store is saved, a
+// CPU is slower for functions such as exp; a GPU is not. If the argument has a
+// narrower type, neither is.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"
@@ -31,7 +31,8 @@ int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// Whether the op computes each element from elements at the same place.
+/// Returns whether the op computes each element from elements at the same
+/// place.
 bool isElementwise(Operation *op) {
   std::optional<KernelSpace> space = kernelSpace(op);
   if (!space || space->reduction != KernelSpace::None ||
@@ -42,14 +43,14 @@ bool isElementwise(Operation *op) {
   });
 }
 
-/// Whether only the shape of the value matters to its user.
+/// Returns whether only the shape of the value matters to its user.
 bool lendsShape(OpOperand &use) {
   std::optional<KernelSpace> space = kernelSpace(use.getOwner());
   return space &&
          space->operands[use.getOperandNumber()].access == KernelOperand::Shape;
 }
 
-/// Whether verify compares the op's result or a role refers to it.
+/// Returns whether verify compares the op's result or a role refers to it.
 bool isNamed(Operation *op) {
   return op->hasAttr(rt::RTDialect::kKeepAttr) ||
          op->hasAttr(rt::RTDialect::kRoleAttr);
@@ -68,7 +69,7 @@ public:
     return visit(value.getDefiningOp()) && root && rt::bytesOf(root) <= bytes;
   }
 
-  /// Whether the other value takes fewer bytes.
+  /// Returns whether the other value takes fewer bytes.
   bool isRootNarrower() const { return rt::bytesOf(root) < bytes; }
 
   bool isCostly() const {
@@ -78,7 +79,8 @@ public:
     });
   }
 
-  /// Whether backward has what the value is made of, whatever becomes of it.
+  /// Returns whether backward has what the value is made of, whatever becomes
+  /// of it.
   bool isRootKept() const {
     return isa<BlockArgument>(root) ||
            llvm::any_of(root.getUses(), [](OpOperand &use) {
@@ -136,7 +138,7 @@ private:
   }
 
   Value root;
-  int64_t bytes = 0; ///< Of the value that is made.
+  int64_t bytes = 0; ///< Bytes of the value that is made.
   llvm::SetVector<Operation *> ops;
 };
 
@@ -147,7 +149,7 @@ struct RecomputeElementwisePass
   void runOnOperation() override {
     SmallVector<Operation *> made;
     getOperation().walk([&](Operation *op) {
-      // What an op costs to look at comes last: programs may be long.
+      // The test that looks at many ops comes last: programs may be long.
       if (nn::isForward(op) && isReadInBackward(op) && isElementwise(op) &&
           isMeantForKernels(op))
         made.push_back(op);
@@ -161,8 +163,8 @@ struct RecomputeElementwisePass
   void recompute(Value value);
 };
 
-/// Whether the value need not be stored: only kernels read it, and verify does
-/// not compare it.
+/// Returns whether the value need not be stored: only kernels read it, and
+/// verify does not compare it.
 bool RecomputeElementwisePass::isMeantForKernels(Operation *op) {
   return !isNamed(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
     return user->getBlock() == op->getBlock() && kernelSpace(user).has_value();

@@ -7,13 +7,13 @@
 
 namespace tessera {
 
-/// The element of a row (i64) of the table at the body's column, or 0 where
-/// `inside` is false.
+/// Returns the element of a row (i64) of the table at the body's column, or 0
+/// where `inside` is false.
 mlir::Value rowOrZero(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value table, mlir::Value inside, mlir::Value row);
 
-/// Row (o, j) of a result of `to` rows is row (o, j + shift) of a table of
-/// `from` rows, 0 where that lies outside. `shift` may be null.
+/// Reads row (o, j + shift) of a table of `from` rows for row (o, j) of a
+/// result of `to` rows, 0 where that lies outside. `shift` may be null.
 mlir::Value shiftedRow(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value table, int64_t from, int64_t to,
                        mlir::Value shift);
