@@ -16,7 +16,8 @@ namespace tessera {
 static constexpr const char *kTriple = "nvptx64-nvidia-cuda";
 /// bf16 matrix products and 16-byte asynchronous copies start here.
 static constexpr unsigned kOldest = 80;
-/// What LLVM chooses by itself from here on is newer than kLongParameters.
+/// The first architecture for which LLVM by itself chooses a PTX that is newer
+/// than kLongParameters.
 static constexpr unsigned kBlackwell = 100;
 /// PTX 8.1 (CUDA 12.1) lifts the limit of 4352 bytes of parameters, which a sum
 /// over the gradients of some 45 layers exceeds.

@@ -7,7 +7,7 @@
 namespace tessera {
 
 struct CudaTarget {
-  /// What `--device cuda` means.
+  /// The meaning of `--device cuda`.
   static constexpr const char *kDefault = "sm_90";
 
   std::string arch; ///< LLVM's and ptxas's name: "sm_90".

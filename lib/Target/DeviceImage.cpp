@@ -63,7 +63,7 @@ static FailureOr<std::string> emitPtx(llvm::Module &kernels,
   return std::string(text.begin(), text.end());
 }
 
-/// The assembler's path; empty if there is none.
+/// Returns the assembler's path; empty if there is none.
 static std::string findAssembler() {
   if (auto found = llvm::sys::findProgramByName("ptxas"))
     return *found;

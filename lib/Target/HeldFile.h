@@ -1,6 +1,6 @@
 //===- HeldFile.h - an open file that a process may hold --------*- C++ -*-===//
-// What a process holds is in use; the system lets go of it when the process
-// ends, however it ends.
+// A file that a process holds is in use; the system lets go of it when the
+// process ends, however it ends.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_TARGET_HELDFILE_H
 #define TESSERA_LIB_TARGET_HELDFILE_H
@@ -35,7 +35,7 @@ public:
       return Hold::Ours;
     return errno == EWOULDBLOCK ? Hold::Others : Hold::Unknown;
   }
-  /// Whether it still has a name.
+  /// Returns whether it still has a name.
   bool isLinked() const {
     struct stat info;
     return fstat(file, &info) == 0 && info.st_nlink > 0;

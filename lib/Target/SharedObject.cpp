@@ -116,7 +116,7 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module,
   return llvmModule;
 }
 
-/// CUDA kernels by the image that holds them.
+/// Replaces CUDA kernels by the image that holds them.
 static LogicalResult replaceKernels(ModuleOp program, llvm::Module &module,
                                     const SharedObjectOptions &options) {
   auto emitError = [&] { return program.emitError(); };
