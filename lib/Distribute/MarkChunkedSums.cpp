@@ -60,7 +60,7 @@ StringRef Marker::dimsOf(Value value) {
   return it->second;
 }
 
-/// The letters of data, whose first dimension is that of micro-batches.
+/// Names the letters of data, whose first dimension is that of micro-batches.
 void Marker::nameArguments() {
   for (BlockArgument argument : func.getArguments()) {
     auto named = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),

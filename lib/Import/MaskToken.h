@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// The token that stands for those to be predicted: `mask_token_id` of the
-/// config, else that of the tokenizer beside it, else that of a published
+/// Returns the token that stands for those to be predicted: `mask_token_id` of
+/// the config, else that of the tokenizer beside it, else that of a published
 /// vocabulary. None if neither says; an error if one is no token of the model.
 mlir::FailureOr<std::optional<int64_t>> readMaskToken(const ConfigFile &file,
                                                       int64_t vocabulary);

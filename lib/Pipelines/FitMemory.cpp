@@ -29,7 +29,7 @@ public:
 
   /// Finds the bytes that a candidate needs.
   LogicalResult measure(Candidate &candidate);
-  /// The fitting candidate that repeats least, or the smallest of all.
+  /// Returns the fitting candidate that repeats least, or the smallest of all.
   FailureOr<Candidate> find(int64_t limit);
 
 private:

@@ -222,7 +222,8 @@ public:
   std::vector<PlanOptions> run();
 
 private:
-  /// Values of one option, as a flag names it, but for that of `from`.
+  /// Adds plans with the values of one option, as a flag names it, but for that
+  /// of `from`.
   template <typename T, typename Field>
   void vary(const char *flag, std::vector<T> values, Field field) {
     if (space.given.count(flag))
@@ -299,8 +300,8 @@ void Neighbours::varyCuts() {
   }
 }
 
-/// From the stage with most to the one with least. The other cuts between the
-/// two move along, as a stage has consecutive layers.
+/// Moves a layer from the stage with most to the one with least. The other cuts
+/// between the two move along, as a stage has consecutive layers.
 void Neighbours::moveLayer(const std::vector<double> &load) {
   int64_t stages = from.mesh.sizeOf(MeshAxis::Pipeline);
   if (static_cast<int64_t>(load.size()) != stages)

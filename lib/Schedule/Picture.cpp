@@ -136,7 +136,7 @@ void Picture::addStageNames() {
                      stage);
 }
 
-/// A box, or two where a line ends within the task; the number where it fits.
+/// Adds a box, or two if a line ends within the task; the number where it fits.
 void Picture::addTask(const Task &task, size_t stage) {
   const Interval &time = simulation.tasks.at(task);
   double begin = scale * time.begin, end = scale * time.end;

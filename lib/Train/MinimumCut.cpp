@@ -58,7 +58,7 @@ bool MinimumCut::augment() {
   return true;
 }
 
-/// Nodes from which something could still flow to the sink.
+/// Finds the nodes from which something could still flow to the sink.
 void MinimumCut::findSinkSide() {
   sinkSide.assign(out.size(), false);
   sinkSide[sink] = true;

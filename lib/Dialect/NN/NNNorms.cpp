@@ -38,7 +38,7 @@ static Signature weightGradient(Value x) {
   return sig;
 }
 
-/// The gradients of x and weight, given that of the result.
+/// Builds the gradients of x and weight, given that of the result.
 template <class GradInput, class GradWeight, class Norm>
 static void buildCommonBackward(OpBuilder &builder, Norm norm, Value g,
                                 ArrayRef<bool> wanted,

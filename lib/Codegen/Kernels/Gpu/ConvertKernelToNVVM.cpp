@@ -83,7 +83,7 @@ private:
     return symbol;
   }
 
-  /// Null without a symbol.
+  /// Inserts the address of a symbol; null without one.
   void insertAddress(StringRef symbol) {
     insert(symbol.empty()
                ? Value(LLVM::ZeroOp::create(builder, loc, pointer))

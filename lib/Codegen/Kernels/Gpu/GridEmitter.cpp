@@ -139,7 +139,7 @@ void GridEmitter::leaveToUniform(const Scope &inside) {
   uniform.builder.setInsertionPoint(builder.getInsertionBlock()->getParentOp());
 }
 
-/// One vector per thread.
+/// Emits one vector per thread.
 void GridEmitter::emitFlat() {
   bool isPlane = llvm::any_of(kernel.results, [&](Value result) {
     return kernel.domainOf(result) == kBoth;
