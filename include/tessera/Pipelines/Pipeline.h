@@ -35,7 +35,7 @@ void buildCodePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 /// All of it without code: the last pass attaches the metadata.
 void buildMetadataPipeline(mlir::OpPassManager &passes,
                            const PlanOptions &plan);
-/// All of it.
+/// Builds all of it.
 void buildCompilePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 
 } // namespace tessera

@@ -40,8 +40,8 @@ mlir::FailureOr<llvm::SmallVector<ObjectCode, 2>>
 emitObjects(mlir::ModuleOp module, const CpuTarget &target,
             const SharedObjectOptions &options = {});
 
-/// The linker that TESSERA_LINKER names in the environment, by its path or of
-/// the PATH; without it ld.lld of LLVM 22, else of the PATH.
+/// Returns the linker that TESSERA_LINKER names in the environment, by its path
+/// or of the PATH; without it ld.lld of LLVM 22, else of the PATH.
 llvm::ErrorOr<std::string> findLinker();
 
 /// `linker` as in SharedObjectOptions. Symbols of neither the objects nor libc

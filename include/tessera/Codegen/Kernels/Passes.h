@@ -30,8 +30,8 @@ struct KernelToLLVMPipelineOptions
       llvm::cl::init(false)};
 };
 
-/// Kernels to ABI functions, then vector, scf, arith, math, index, cf and func
-/// to the LLVM dialect, on the whole module.
+/// Builds the passes from kernels to ABI functions, then from vector, scf,
+/// arith, math, index, cf and func to the LLVM dialect, on the whole module.
 void buildKernelToLLVMPipeline(mlir::OpPassManager &manager,
                                const KernelToLLVMPipelineOptions &options);
 

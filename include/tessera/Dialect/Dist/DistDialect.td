@@ -124,9 +124,9 @@ def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
   let extraClassDeclaration = [{
     /// Ranks of the whole mesh.
     int64_t getRanks() const;
-    /// Size of an axis; 1 for an axis that the mesh does not have.
+    /// Returns the size of an axis; 1 for an axis that the mesh does not have.
     int64_t getSize(::llvm::StringRef axis) const;
-    /// Position of an axis, or -1.
+    /// Returns the position of an axis, or -1.
     int64_t getIndex(::llvm::StringRef axis) const;
   }];
 }

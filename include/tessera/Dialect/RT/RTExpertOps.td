@@ -91,7 +91,7 @@ def RT_ExchangeRowsOp : RT_Op<"exchange_rows", [Pure, RT_Call<["getTiedOperand"]
   let extraClassDeclaration = [{
     /// Returns whether rows go to the ranks of their experts.
     bool goesToExperts();
-    /// Between which rows go.
+    /// Returns the number of ranks between which rows go.
     int64_t getRanks();
   }];
   let hasVerifier = 1;
