@@ -43,7 +43,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 
 // -----
 
-// As many bytes, but of another micro-batch.
+// The bytes are as many, but of another micro-batch.
 module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   // expected-error @+1 {{rank 0 in rt.send passes 32 bytes (value 0 of micro-batch 1), but rank 1 in rt.receive passes 32 bytes (value 0 of micro-batch 0)}}
   func.func @step_0(%x: tensor<8xf32>, %z: tensor<8xf32>) attributes {rt.stage = 0 : i64} {

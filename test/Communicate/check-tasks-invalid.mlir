@@ -110,7 +110,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 1>} {
 
 // -----
 
-// What a task has added to is not for later tasks either, also not through a view.
+// A sum that a task has added to is not for later tasks either, also not through a view.
 !x = tensor<16xf32>
 module attributes {dist.mesh = #dist.mesh<pp = 1>} {
   func.func private @f(!x) -> !x

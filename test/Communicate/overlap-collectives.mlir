@@ -44,7 +44,7 @@ module {
     %sum = rt.all_reduce %whole over ["dp"] {maximum = false} : tensor<32xf32> -> tensor<32xf32>
     %c1 = rt.view %sum {offset = 0 : i64} : tensor<32xf32> -> !g
     %c2 = rt.launch @f(%c1) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
-    // What is read by others as well cannot be summed in place while they read.
+    // A value that others read as well cannot be summed in place while they read.
     // CHECK: rt.all_reduce %[[SHARED:.*]] over ["dp"] {maximum = false}
     %x = rt.zero : !g
     %x1 = rt.launch @f(%x) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g

@@ -25,9 +25,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
     %d = rt.launch @f(%c) {count = 1 : i64, grain = 1 : i64} : (!x) -> !x
     return %d : !x
   }
-  // What is sent may be read meanwhile, but not be written over. A receive does not pass a meeting
-  // with the other stage, for which that would be another order; nothing waits for what nobody
-  // reads.
+  // A tensor on its way may be read meanwhile, but not be written over. A receive does not pass a meeting with the
+  // other stage, for which that would be another order; nothing waits for a tensor that nobody reads.
   // CHECK-LABEL: func.func @step_1
   // CHECK-NEXT: %[[A:.*]] = rt.receive from 0 on "pp" async
   // CHECK-NEXT: %[[GOT:.*]] = rt.wait %[[A]]

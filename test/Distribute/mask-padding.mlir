@@ -55,7 +55,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 
 // -----
 
-// What rests must have zeros.
+// A value at rest must have zeros.
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   // CHECK-LABEL: @step
   func.func @step(%x: tensor<5xf32, #dist<tp: S(0)>>) -> tensor<5xf32, #dist<tp: S(0)>> {
@@ -83,7 +83,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 
 // -----
 
-// Of ops of other dialects nothing is known.
+// Nothing is known of ops of other dialects.
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   // CHECK-LABEL: @step
   func.func @step(%x: tensor<5xf32, #dist<tp: S(0)>> {nn.data = "x"}) -> tensor<f32> {

@@ -88,7 +88,7 @@ private:
     }
   }
 
-  /// With a number at which integers overflow.
+  /// Overwrites bytes with a number at which integers overflow.
   void overwrite(std::string &bytes, size_t at) {
     constexpr uint64_t edges[] = {0,
                                   1,

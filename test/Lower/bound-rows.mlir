@@ -21,7 +21,8 @@ module attributes {dist.mesh = #dist.mesh<ep = 4>} {
   // RAISED: rt.row_rounds {{.*}} by 10 : tensor<8x80x1xf32>
   func.func @forward_and_backward(%t: !tokens, %l: !gates, %w: !weight, %dy: !tokens) -> (!tokens, !tokens, !weight) {
     // CHECK: %[[G:.*]] = rt.routed top_k
-    // Of pairs: 160 rows at most, 80 are even, 100 fit in each of two rounds. Own rows are known by their gates.
+    // For pairs there are 160 rows at most, 80 are even, 100 fit in each of two rounds. Own rows are known by their
+    // gates.
     // PAIRS: %[[G:.*]] = rt.routed top_k
     // PAIRS: %[[ALL:.*]] = rt.all_to_all %[[G]] from 0 to 2
     // PAIRS: %[[N:.*]] = rt.row_rounds %[[ALL]] by 100 {members = 4 : i64} : tensor<8x80x1xf32>

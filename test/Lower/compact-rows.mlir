@@ -78,7 +78,7 @@ func.func @read_by_others(%t: !tokens, %l: !gates) -> (!tokens, !rows) {
   return %y, %r : !tokens, !rows
 }
 
-// What verify keeps is what it compares, at its place.
+// Verify keeps the value that it compares, at its place.
 // CHECK-LABEL: @kept
 func.func @kept(%t: !tokens, %l: !gates) -> !tokens {
   // CHECK: %[[G:.*]] = rt.routed top_k

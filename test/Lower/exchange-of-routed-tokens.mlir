@@ -1,4 +1,5 @@
-// What the reader of an exchanged value is not routed is not sent; what is read otherwise is sent whole.
+// Tokens that are not routed to the reader of an exchanged value are not sent; a value that is read otherwise is sent
+// whole.
 // RUN: tessera-opt %s --rt-localize | FileCheck %s
 
 !tokens = tensor<4x8x16xf32, #dist<ep: S(0)>>

@@ -94,7 +94,7 @@ func.func @whole_keys_are_no_ring(%q: !x) -> !x {
 !x = tensor<2x4x3x8xf32>
 !lse = tensor<2x3x4xf32>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
-  // Of 4 chunks rank r has number r and number 3 - r: the early and the late one of queries and keys.
+  // Rank r has number r and number 3 - r of 4 chunks: the early and the late one of queries and keys.
   // CHECK-LABEL: @causal
   func.func @causal(%qkv: !qkv) -> (!x, !lse) {
     %q, %k, %v = nn.unstack %qkv along 2 : !qkv -> !x, !x, !x
@@ -220,7 +220,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 4>} {
 !x = tensor<2x4x3x8xf32>
 !lse = tensor<2x3x4xf32>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
-  // Of 8 keys queries see 5: chunks of balanced work, of which late queries do not see all early keys.
+  // Queries see 5 of 8 keys: chunks of balanced work, of which late queries do not see all early keys.
   // CHECK-LABEL: @long_window
   func.func @long_window(%q: !x, %k: !x, %v: !x) -> !x {
     // CHECK-COUNT-3: rt.zigzag

@@ -49,7 +49,7 @@ func.func @step_of_gathers(%x: tensor<2x8xf32>, %p: tensor<4x8xf32>) -> (tensor<
   return %y, %z : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
-// What another stage sends is rounded in the task that reads it: the task of a message waits for nothing.
+// A value of another stage is rounded in the task that reads it: the task of a message waits for nothing.
 // CHECK-LABEL: @step_of_messages
 // CHECK: rt.task 0 "message 0"
 // CHECK-NEXT: %[[G:.*]] = rt.receive from 1 on "pp"
@@ -69,7 +69,8 @@ func.func @step_of_messages(%w: tensor<8x8xbf16>, %x: tensor<4x8xbf16>) -> (tens
   return %y, %z : tensor<4x8xf32>, tensor<8x8xf32>
 }
 
-// Of experts' operands only rows are rounded: integers are exact, scales are multiplied in f32, gates say who is routed.
+// Only rows are rounded of experts' operands: integers are exact, scales are multiplied in f32, gates say who is
+// routed.
 // CHECK-LABEL: @step_of_experts
 // CHECK-SAME: %[[R:.*]]: tensor<4x1x8x16xf32>, %[[W:[^:]*]]: {{.*}}, %[[S:[^:]*]]: {{.*}}, %[[G:[^:]*]]:
 // CHECK: %[[ROUNDED:.*]] = nn.cast %[[R]] to bf16

@@ -1,7 +1,7 @@
 // RUN: tessera-opt --rt-plan-memory %s | FileCheck %s
 
-// What comes and goes over the step, and what is alive at the peak: where the gradient of x1 is computed, x0, x1 and its
-// gradient are needed; x0 and x1 are of forward, and backward reads them.
+// The attribute lists what comes and goes over the step, and what is alive at the peak: where the gradient of x1 is
+// computed, x0, x1 and its gradient are needed; x0 and x1 are of forward, and backward reads them.
 // CHECK: rt.arena_over_step = "{\22alive\22:[
 // CHECK-SAME: {\22bytes\22:1024,\22kind\22:\22activations\22,\22name\22:\22h.0\22,\22op\22:\22zero\22}
 // CHECK-SAME: {\22bytes\22:1024,\22kind\22:\22activations\22,\22name\22:\22h.1\22,\22op\22:\22f\22}

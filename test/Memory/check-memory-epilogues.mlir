@@ -1,4 +1,4 @@
-// What a product makes or reads beside its matrices has a place of its own.
+// A tensor that a product makes or reads beside its matrices has a place of its own.
 // RUN: tessera-opt --split-input-file --verify-diagnostics --rt-check-memory %s
 
 module attributes {rt.arena = 512 : i64} {

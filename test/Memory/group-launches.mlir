@@ -33,8 +33,8 @@ module {
 
 // -----
 
-// What may be written over its operand stays behind those that read it: @read
-// of %b comes before the update of %b, and so no copy is needed.
+// An update that may be written over its operand stays behind those that read it: @read of %b comes before the update
+// of %b, and so no copy is needed.
 // CHECK-LABEL: func.func @step
 // CHECK:      rt.launch @update(%arg0)
 // CHECK-NEXT: rt.launch @read(%arg1)

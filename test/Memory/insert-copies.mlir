@@ -1,6 +1,6 @@
 // RUN: tessera-opt --split-input-file --rt-insert-copies %s | FileCheck %s
 
-// What is written in place and read again is copied first.
+// A value that is written in place and read again is copied first.
 // CHECK-LABEL: func.func @step
 // CHECK: %[[A:.*]] = rt.zero
 // CHECK: %[[C:.*]] = rt.copy %[[A]]
@@ -18,7 +18,7 @@ module {
 
 // -----
 
-// What dies is not.
+// A value that dies is not.
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: rt.copy
 module {

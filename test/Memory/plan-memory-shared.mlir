@@ -1,6 +1,6 @@
 // RUN: tessera-opt --split-input-file --verify-diagnostics --rt-plan-memory --rt-check-memory %s | FileCheck %s
 
-// What programs share lies at one place; caches and inputs of one are apart from the workspace of the other.
+// Values that programs share lie at one place; caches and inputs of one are apart from the workspace of the other.
 // CHECK: module attributes {rt.arena = 320 : i64
 // CHECK-SAME: caches = 64 : i64, {{.*}}inputs = 64 : i64, optimizer = 64 : i64, "weight copies" = 0 : i64, weights = 64 : i64, workspace = 64 : i64
 // CHECK-LABEL: func.func @step

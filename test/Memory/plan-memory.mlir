@@ -59,7 +59,7 @@ module {
 
 // -----
 
-// What a loop carries is one buffer; what it reads from outside outlives it.
+// A value that a loop carries is one buffer; a value that it reads from outside outlives it.
 // CHECK: module attributes {{.*}}rt.arena = 192 : i64
 // CHECK-LABEL: func.func @step
 // CHECK: rt.zero {rt.offsets = array<i64: [[A:[0-9]+]]>}

@@ -1,4 +1,4 @@
-// What a task alone holds is of the kind that it is: under stage 3 of ZeRO, parameters that it gathers.
+// A value that a task alone holds keeps its kind: under stage 3 of ZeRO, parameters that it gathers.
 // RUN: tessera-opt %s --rt-insert-copies --rt-plan-memory --split-input-file | FileCheck %s
 
 // Forward holds both whole parameters at once, 2 x 2048 bytes, more than backward, one and 1024 bytes of its own.

@@ -1,5 +1,5 @@
-// What crosses tasks of a micro-batch lies in a frame, of which each micro-batch that is on its way has its own. What
-// one task uses lies where its frames are free, or in an area that all tasks share.
+// Values that cross tasks of a micro-batch lie in a frame, of which each micro-batch that is on its way has its own.
+// Values that one task uses lie where its frames are free, or in an area that all tasks share.
 // RUN: tessera-opt %s --rt-insert-copies --rt-plan-memory -o %t.planned
 // RUN: FileCheck %s < %t.planned
 // RUN: tessera-opt %t.planned --rt-check-memory -o /dev/null
@@ -26,7 +26,7 @@
 // RUN: not tessera-opt %t.few --rt-check-memory -o /dev/null 2>&1 | FileCheck %s --check-prefix=FEW
 // FEW: error: has 1 offsets of frame 1 for 2 micro-batches
 
-// What a task keeps for another may not lie where tasks write for themselves.
+// A value that a task keeps for another may not lie where tasks write for themselves.
 // RUN: sed 's/1125899906842624/64/' %t.planned > %t.shared
 // RUN: not tessera-opt %t.shared --rt-check-memory -o /dev/null
 

@@ -27,7 +27,7 @@ func.func @loss(%q: tensor<2x4x2x8xf64> {nn.dims = "bsnd", nn.param = "q"}, %v: 
 
 // -----
 
-// What cannot be written is left, and said.
+// A layer that cannot be written is left, and named.
 // CHECK: module attributes {nn.formula = {replaced = 0 : i64, whole = ["attention: the program reads its log-sum-exp"]}}
 // CHECK: %{{.*}}, %{{.*}} = nn.attention
 func.func @loss(%q: tensor<2x4x2x8xf64> {nn.dims = "bsnd", nn.param = "q"}) -> tensor<f64> {

@@ -15,7 +15,7 @@
 // MARK-SAME: tensor<8x8xf32> {nn.dims = "hf", nn.frozen, nn.param = "l2.w"}
 // MARK-SAME: tensor<8xf32> {nn.dims = "f", nn.param = "l2.b"}
 
-// Of two biases one is trained: its gradient is a sum, and no product is in backward.
+// One of two biases is trained: its gradient is a sum, and no product is in backward.
 // GRAD: func.func @gradients
 // GRAD-SAME: -> (tensor<f32> {nn.role = "loss"}, tensor<8xf32> {nn.param = "l2.b", nn.role = "gradient"})
 // GRAD: nn.constant
@@ -36,7 +36,7 @@
 // ZERO-SAME: tensor<8xf32, #dist<dp: S(0)>> {nn.dims = "f", nn.param = "l0.b"}
 // SPLIT: tensor<8x8xf32, #dist<dp: S(0)>> {nn.dims = "hf", nn.frozen, nn.param = "l0.w"}
 
-// What only products read is rounded once for all steps, unlike what a sum reads.
+// A parameter that only products read is rounded once for all steps, unlike one that a sum reads.
 // HALF: tensor<8x8xbf16> {nn.dims = "hf", nn.frozen, nn.param = "l0.w"}
 // HALF-SAME: tensor<8xf32> {nn.dims = "f", nn.frozen, nn.param = "l0.b"}
 // HALF-SAME: tensor<8x8xf32> {nn.dims = "hf", nn.param = "l2.w"}

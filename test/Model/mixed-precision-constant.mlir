@@ -1,5 +1,5 @@
-// Where nothing is trained, parameters that products and embeddings read are bf16. Rows of a table are widened, so that
-// the stream stays f32; what a norm reads stays f32.
+// If nothing is trained, parameters that products and embeddings read are bf16. Rows of a table are widened, so that
+// the stream stays f32; parameters that a norm reads stay f32.
 // RUN: tessera-opt %s --nn-mixed-precision=trains=false | FileCheck %s
 // RUN: tessera-opt %s --nn-mixed-precision | FileCheck %s --check-prefix=TRAINED
 

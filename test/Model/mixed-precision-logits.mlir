@@ -35,7 +35,7 @@ func.func @loss(%x: tensor<2x4x8xf32>, %table: tensor<6x8xf32> {nn.param = "tabl
 
 // -----
 
-// What makes these logits cannot round them: nothing is widened.
+// The op that makes these logits cannot round them: nothing is widened.
 // CHECK: func.func @loss
 // CHECK-NOT: nn.cast
 // CHECK: nn.pick {{.*}} : (tensor<2x4x8xf32>

@@ -43,7 +43,7 @@ func.func @loss(%wte: tensor<64x16xf32> {nn.param = "wte", nn.dims = "vh"},
 
 // -----
 
-// Of the transposed product other factors are left, and a gain is multiplied as it is: both stay f32.
+// The transposed product leaves other factors, and a gain is multiplied as it is: both stay f32.
 
 // CHECK-LABEL: func.func @loss
 // CHECK-SAME: tensor<16x16xf32> {nn.dims = "hf", nn.param = "both"}

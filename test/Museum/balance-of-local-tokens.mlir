@@ -1,10 +1,10 @@
 // A load-balance loss of each rank's own tokens, or scaled by another count than theirs.
 //
-// What went wrong: the loss is the product of two means over the batch, how many tokens an expert
+// Fault: the loss is the product of two means over the batch, how many tokens an expert
 // gets and how probable it is. A rank multiplied the means of its own tokens, or one of its own
 // with a global one, and divided by global counts: 1/dp of the gradient that the coefficient asks
 // for.
-// Where: https://github.com/NVIDIA/Megatron-LM/issues/3672, https://github.com/NVIDIA/Megatron-LM/pull/5047
+// Source: https://github.com/NVIDIA/Megatron-LM/issues/3672, https://github.com/NVIDIA/Megatron-LM/pull/5047
 // Here: sums over a split batch are partial sums (P); a product of two partial sums has no type,
 // whoever divides by what. One of them is reduced first; then the product is a partial sum of the
 // loss, and its gradient is added like the loss's own.

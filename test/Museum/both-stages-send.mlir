@@ -1,9 +1,9 @@
 // Two pipeline stages send to each other first, and neither receives.
 //
-// What went wrong: receives were moved to where their value is used, so that both ranks of an
+// Fault: receives were moved to where their value is used, so that both ranks of an
 // interleaved schedule stood in a send whose receive came after the other's send. Swapping the
 // order at one of the ranks moved the deadlock to the next pair of messages.
-// Where: https://github.com/pytorch/pytorch/issues/172668
+// Source: https://github.com/pytorch/pytorch/issues/172668
 // Here: both ends of a message are emitted together, in one global order; rt-check-messages runs
 // the emitted programs without buffers.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics --rt-check-messages

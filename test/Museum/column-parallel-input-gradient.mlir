@@ -1,9 +1,9 @@
 // The gradient of a column-parallel product's input is not added over tp.
 //
-// What went wrong: each rank multiplies the same input with its columns, so each has a partial sum
+// Fault: each rank multiplies the same input with its columns, so each has a partial sum
 // of the input's gradient. Megatron's `f` adds them in backward; a loss that is fused with the last
 // product, or an `f` that returns its own argument, leaves them as they are.
-// Where: https://github.com/apple/ml-cross-entropy/pull/42, https://github.com/NovaSky-AI/SkyRL/pull/1886
+// Source: https://github.com/apple/ml-cross-entropy/pull/42, https://github.com/NovaSky-AI/SkyRL/pull/1886
 // Here: `f` is the conversion `enter`. Without it the product does not type; its transpose is the all-reduce.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 

@@ -1,9 +1,9 @@
 // Logits that are already gathered enter the cross-entropy of a split vocabulary.
 //
-// What went wrong: with `parallel_output=False` (or gathering at run time) every rank holds all
+// Fault: with `parallel_output=False` (or gathering at run time) every rank holds all
 // logits, but the loss still adds the sums of exponentials of all ranks: each is counted tp times,
 // the loss is log(tp) too large, and the gradients are wrong.
-// Where: https://github.com/NVIDIA/Megatron-LM/issues/7452, row 2 of its table
+// Source: https://github.com/NVIDIA/Megatron-LM/issues/7452, row 2 of its table
 // Here: a sum over whole logits is `R` or `I`, not `P`, and only `P` can be all-reduced.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 

@@ -1,9 +1,9 @@
 // Label smoothing divides by the shard's vocabulary size and averages over the shard only.
 //
-// What went wrong: the mean log probability is taken over a rank's columns and the smoothing is
+// Fault: the mean log probability is taken over a rank's columns and the smoothing is
 // spread over their number. Loss and gradients depend on tp, and ranks disagree about the loss.
 // With a padded vocabulary, padding counts too.
-// Where: https://github.com/NVIDIA/Megatron-LM/issues/737, https://github.com/NVIDIA/Megatron-LM/issues/7464
+// Source: https://github.com/NVIDIA/Megatron-LM/issues/737, https://github.com/NVIDIA/Megatron-LM/issues/7464
 // Here: shapes are global, so the mean is over 7 tokens on every mesh, padding is 0, and a sum over
 // split columns is `P`. With the shard's size in its place the program is another one when its
 // distribution is erased.

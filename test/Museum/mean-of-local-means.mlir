@@ -1,9 +1,9 @@
 // The loss is a mean of local means, or it is scaled once more for context parallelism.
 //
-// What went wrong: ranks (and micro-batches) with different numbers of tokens count each of them
+// Fault: ranks (and micro-batches) with different numbers of tokens count each of them
 // with the same weight, because each divides by its own count; and a loss that was already summed
 // over ranks is multiplied or divided by their number once more.
-// Where: https://github.com/NVIDIA/Megatron-LM/issues/906 and
+// Source: https://github.com/NVIDIA/Megatron-LM/issues/906 and
 // https://github.com/NVIDIA/Megatron-LM/issues/673 (context parallelism),
 //   https://github.com/huggingface/transformers/issues/24725 (micro-batches)
 // Here: a count over split tokens is `P` as the sum is; a quotient of two partial sums does not

@@ -1,9 +1,9 @@
 // Gradients of norm weights are not added over tp under sequence parallelism.
 //
-// What went wrong: between the blocks a rank of tp has some of the tokens, so its gradient of a
+// Fault: between the blocks a rank of tp has some of the tokens, so its gradient of a
 // norm's weight is a partial sum. The reduction is a function that the training loop must call for
 // parameters that carry a flag; weights without the flag drift apart.
-// Where: https://github.com/NVIDIA/Megatron-LM/issues/1446,
+// Source: https://github.com/NVIDIA/Megatron-LM/issues/1446,
 // https://github.com/EleutherAI/gpt-neox/pull/1257 (its loss stayed near 8)
 // Here: the weight must `enter` to meet split tokens, the transpose of `enter` is the all-reduce,
 // and a partial sum cannot update a parameter.

@@ -1,9 +1,9 @@
 // A sum that is not finished, used as if it were.
 //
-// What went wrong: DTensor knows that a value is `Partial`, but ops that are not linear, or that
+// Fault: DTensor knows that a value is `Partial`, but ops that are not linear, or that
 // add something to it, ran on each rank's partial sum: a scalar was added on every rank, maxima and
 // norms were taken of partial sums. Nothing failed; the numbers were wrong.
-// Where: https://github.com/pytorch/pytorch/issues/163193, https://github.com/pytorch/pytorch/pull/165962
+// Source: https://github.com/pytorch/pytorch/issues/163193, https://github.com/pytorch/pytorch/pull/165962
 // Here: `P` is a state of the type. Only what is linear in it accepts it, and there is no
 // conversion that only renames it.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
@@ -75,7 +75,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     %y = nn.add "bh,->bh" %sum, %ten : (!whole, tensor<f32>) -> !whole
     %max = nn.max %sum : !whole -> tensor<8xf32>
     %norm = nn.einsum "bh,bh->" %sum, %sum : (!whole, !whole) -> tensor<f32>
-    // What is linear may wait for its reduction.
+    // Linear values may wait for their reduction.
     %twice = nn.add "bh,bh->bh" %x, %x : (!addends, !addends) -> !addends
     return
   }

@@ -1,9 +1,9 @@
 // The gradient norm counts replicated parameters tp times.
 //
-// What went wrong: every rank adds the squares of all of its gradients, then the sums are added
+// Fault: every rank adds the squares of all of its gradients, then the sums are added
 // over tp. Norm weights and biases are the same on all ranks, so their squares count tp times: the
 // norm is too large, and clipping is too strong.
-// Where: https://github.com/NVIDIA-NeMo/RL/pull/3788,
+// Source: https://github.com/NVIDIA-NeMo/RL/pull/3788,
 // https://github.com/ROCm/TransformerEngine/pull/715 (1.36 and 1.52 times)
 // Here: the sum of squares of a split gradient is `P`, that of a replicated one `I`; they do not
 // add until the latter counts once.

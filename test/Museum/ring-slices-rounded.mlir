@@ -1,9 +1,9 @@
 // Ring attention rounds what each slice of the keys gives before it adds the next.
 //
-// What went wrong: the kernel of a slice returns bf16, so a sum kept in f32 adds rounded terms, and
+// Fault: the kernel of a slice returns bf16, so a sum kept in f32 adds rounded terms, and
 // gradients of keys and values are rounded at every rank that they pass. The loss looks right, the
 // error of the gradients grows with the number of ranks.
-// Where: https://github.com/zhuzilin/ring-flash-attention/issues/22 and
+// Source: https://github.com/zhuzilin/ring-flash-attention/issues/22 and
 // https://github.com/zhuzilin/ring-flash-attention/issues/42
 // Here: sums over slices of bf16 operands are f32 by type, and are rounded once, after the last slice.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics

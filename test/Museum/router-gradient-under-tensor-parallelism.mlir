@@ -1,9 +1,9 @@
 // A router's gradient that is not added over tp.
 //
-// What went wrong: experts are split over tp, so each rank has partial sums of a token's result,
+// Fault: experts are split over tp, so each rank has partial sums of a token's result,
 // and of the gradient of the gate that it is multiplied with. The router itself is replicated.
 // Frameworks took its gradient for whole: the ranks' routers drifted apart after the first step.
-// Where: https://github.com/pytorch/torchtitan/issues/2387; under sequence parallelism
+// Source: https://github.com/pytorch/torchtitan/issues/2387; under sequence parallelism
 // https://github.com/NVIDIA/Megatron-LM/pull/619
 // Here: gates beside partial sums must have entered (I -> R); the transpose of that is the missing
 // all-reduce. Under sequence parallelism the router's weight meets split tokens and must enter,

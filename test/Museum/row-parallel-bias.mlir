@@ -1,9 +1,9 @@
 // The bias of a row-parallel product is added on every rank, or its gradient is scaled.
 //
-// What went wrong: each rank adds the bias to its partial sum, and the all-reduce multiplies it by
+// Fault: each rank adds the bias to its partial sum, and the all-reduce multiplies it by
 // tp. Adding 1/tp of it on each rank repairs forward, but then backward scales the gradient by 1/tp
 // as well.
-// Where: https://github.com/huggingface/text-generation-inference/issues/1036,
+// Source: https://github.com/huggingface/text-generation-inference/issues/1036,
 // https://github.com/pytorch/torchtitan/pull/4332 (the gradient)
 // Here: whole and partial values do not add. `replicated_to_partial` makes the bias a partial sum
 // that counts once, and its transpose keeps the gradient.

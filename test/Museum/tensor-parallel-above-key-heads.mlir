@@ -1,9 +1,9 @@
 // More ranks of tp than key and value heads.
 //
-// What went wrong: a rank gets a fraction of a head and a reshape fails, or heads are copied to
+// Fault: a rank gets a fraction of a head and a reshape fails, or heads are copied to
 // several ranks and their gradients, each from other query heads, are not added: the copies drift
 // apart.
-// Where: https://github.com/pytorch/torchtitan/issues/2574, https://github.com/huggingface/transformers/pull/47811
+// Source: https://github.com/pytorch/torchtitan/issues/2574, https://github.com/huggingface/transformers/pull/47811
 // Here: tp splits the query heads of each key head. Keys and values `enter`, and the transpose of
 // that adds their gradients.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics

@@ -1,9 +1,9 @@
 // The two gradients of a tied embedding are added when only one of them has been reduced.
 //
-// What went wrong: with the distributed optimizer, gradients were reduce-scattered over dp first,
+// Fault: with the distributed optimizer, gradients were reduce-scattered over dp first,
 // then those of the table's two uses were all-reduced. Each rank had another slice of them whole:
 // slices were added to unreduced partial sums.
-// Where: https://github.com/NVIDIA/Megatron-LM/issues/844; kept as two copies with two updates:
+// Source: https://github.com/NVIDIA/Megatron-LM/issues/844; kept as two copies with two updates:
 // https://github.com/paiml/entrenar/issues/314
 // Here: a table is one parameter with two uses; gradients of different states do not add, and equal
 // ones are reduced once.

@@ -1,11 +1,11 @@
 // The gradients of a table that the first and the last pipeline stage use are added too early, or
 // slices of one to all of the other.
 //
-// What went wrong: gradients were scattered over dp before those of the two stages were added; as
+// Fault: gradients were scattered over dp before those of the two stages were added; as
 // the table lies elsewhere in the buffers of the two stages, a rank added a slice of one to an
 // unreduced partial sum of the other. In another version the sum over dp began before the last
 // stage's gradient was complete.
-// Where: https://github.com/NVIDIA/Megatron-LM/issues/844, https://github.com/NVIDIA/Megatron-LM/issues/1012
+// Source: https://github.com/NVIDIA/Megatron-LM/issues/844, https://github.com/NVIDIA/Megatron-LM/issues/1012
 // Here: the stages' gradients are partial sums on `pp`, and on `dp` in whatever state they are;
 // equal states add, others do not, and a sum that is done has another type than its partial sums.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics

@@ -107,7 +107,7 @@ Value rebuild(OpBuilder &b, Value value, const ScalarChange &change) {
   return b.clone(*op, operands)->getResult(0);
 }
 
-/// Everything that a scalar depends on.
+/// Collects everything that a scalar depends on.
 void slice(Value value, llvm::SetVector<Value> &values) {
   if (!values.insert(value))
     return;
@@ -266,7 +266,7 @@ void LoweredEnumeration::loopCount(rt::LoopOp loop, unsigned number) {
       });
 }
 
-/// A later micro-batch outside of loops.
+/// Reads a later micro-batch outside of loops.
 void LoweredEnumeration::dataOf(rt::ViewOp view, unsigned number) {
   auto data = dyn_cast<BlockArgument>(view.getSource());
   auto func = view->getParentOfType<func::FuncOp>();

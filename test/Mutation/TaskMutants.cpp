@@ -17,7 +17,7 @@ static void swapEntries(ModuleOp module, unsigned stage, unsigned k) {
   rt::setOrder(step, order);
 }
 
-/// A task of another micro-batch than that whose turn it is.
+/// Runs a task of another micro-batch than that whose turn it is.
 static void takeOther(ModuleOp module, unsigned stage, unsigned k) {
   func::FuncOp step = programsOf(module)[stage];
   SmallVector<rt::NumberedTask> order = rt::orderOf(step);
@@ -45,7 +45,7 @@ Mutants test::orderMutants(ModuleOp lowered) {
   return mutants;
 }
 
-/// A frame lies where that of another micro-batch does.
+/// Moves a frame to where that of another micro-batch lies.
 static void moveFrame(ModuleOp module, unsigned stage, unsigned frame,
                       unsigned from, unsigned to) {
   func::FuncOp step = programsOf(module)[stage];

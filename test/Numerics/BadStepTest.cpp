@@ -52,8 +52,8 @@ protected:
     return values;
   }
 
-  /// A step with a broken parameter, which is repaired afterwards: of a
-  /// position that every sequence has.
+  /// Runs a step with a broken parameter, which is repaired afterwards: that of
+  /// a position that every sequence has.
   static void badStep(Trainer &trainer, uint32_t tokens, double broken) {
     TensorName bias = {"parameter", "transformer.h.1.mlp.c_proj.bias", 32};
     Values whole = trainer.read(bias), bad = whole;

@@ -109,8 +109,8 @@ double GradientTest::slope(const TensorName &tensor, size_t index,
   return (lossWith(tensor, up) - lossWith(tensor, down)) / (2 * step);
 }
 
-/// Relative to the tensor's largest gradient, or 1e-3 of the size of losses.
-/// Where a kink of relu lies within the step, a smaller one avoids it.
+/// Compares gradients, relative to the tensor's largest, or 1e-3 of the size of
+/// losses. If a kink of relu lies within the step, a smaller one avoids it.
 void GradientTest::compare(const TensorName &tensor) {
   const Values &gradient = gradients[tensor.name];
   double largest = 1e-3;

@@ -68,7 +68,8 @@ tsr_request_options requestOf(int64_t maxNewTokens);
 /// Continues five texts, every other one drawn, which are more than four slots.
 std::vector<Continued> continueTexts(TestGenerator &generator);
 
-/// The same texts and, to rounding, the same probabilities and alternatives.
+/// Expects the same texts and, to rounding, the same probabilities and
+/// alternatives.
 void expectSame(const std::vector<Continued> &found,
                 const std::vector<Continued> &wanted, double tolerance,
                 const std::string &where);

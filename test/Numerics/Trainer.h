@@ -39,7 +39,7 @@ public:
   explicit Trainer(const std::string &artifactPath,
                    const SessionSettings &settings = {});
 
-  /// A cosine from `lr` to `minLr` over `steps` steps, no warm-up.
+  /// Sets a cosine from `lr` to `minLr` over `steps` steps, no warm-up.
   void setSchedule(double lr, double minLr, int64_t steps);
   void loadWeights(const std::string &path);
   void save(const std::string &directory);

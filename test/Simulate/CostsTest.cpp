@@ -190,7 +190,7 @@ TEST(CostsTest, OtherSoftwareMovesOtherBytes) {
   program.stages[0].logits = 40;
   program.stages[0].lossBytes = 400;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 10);
-  program.stages[0].logits = 0; // as in a model that has none
+  program.stages[0].logits = 0; // a model without logits
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 2);
   call.isLoss = false;
   call.isUpdate = true;

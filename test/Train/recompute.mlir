@@ -14,7 +14,7 @@
 // CHEAP: %[[P0:.*]] = nn.einsum "bh,hf->bf"
 // CHEAP: %[[X1:.*]] = nn.einsum "bf,fh->bh"
 // CHEAP: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]],
-// What the products made is kept; the activation and its dropout are made again, the last layer's first.
+// The results of products are kept; the activation and its dropout are made again, the last layer's first.
 // CHEAP-NOT: recompute
 // CHEAP: nn.einsum {{.*}}nn.phase = #nn.phase<backward>}
 // CHEAP: %[[A1:.*]] = nn.map relu %[[P1]] {nn.phase = #nn.phase<recompute>}
@@ -42,7 +42,7 @@
 // RANGE: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = #nn.phase<backward>}
 // RANGE-NOT: recompute
 
-// What a layer hands on is kept.
+// The value that a layer hands on is kept.
 // ALL: %[[X1:.*]] = nn.einsum "bf,fh->bh"
 // ALL: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]], %{{.*}} {nn.phase = #nn.phase<recompute>}
 // ALL: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = #nn.phase<backward>}

@@ -22,7 +22,7 @@ module {
 
 // -----
 
-// What is beside products: the saved sum (epilogue 1), what is multiplied by (2), sums of b (2).
+// These are beside products: the saved sum (epilogue 1), the factor (2), sums of b (2).
 // CHECK: @tsr_calls_0_words(dense<[{{.*}}, 0, 256, 768, -1, 1024, -1, {{.*}}, 0, 256, 1280, -1, 1024, -1, {{.*}}, 0, 256, 1536, -1, -1, 1792]>
 // CHECK: @tsr_arguments(dense<[{{.*}}, 1, 8, 0, 0, {{.*}}, 2, 8, 0, 0, {{.*}}, 0, 0, 2, 0]>
 // CHECK-LABEL: llvm.func @tsr_program_step

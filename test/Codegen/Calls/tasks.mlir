@@ -52,8 +52,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 1>} {
 
 // -----
 
-// What repeats is there once: six times F0 and B0 of one micro-batch, then those of the last, which are other tasks. Of
-// the frames, which have two places in turn after the first micro-batch, three are in the table.
+// Repetitions are there once: six times F0 and B0 of one micro-batch, then those of the last, which are other tasks.
+// Three of the frames, which have two places in turn after the first micro-batch, are in the table.
 // CHECK: @tsr_places(dense<[640, 64, 128]> : tensor<3xi64>)
 // CHECK: @tsr_frames(dense<[0, 1, 2]> : tensor<3xi8>)
 // CHECK: @tsr_runs(dense<[0, 2, 6, 2, 2, 1]> : tensor<6xi64>)

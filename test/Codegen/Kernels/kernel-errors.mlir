@@ -1,4 +1,4 @@
-// What the generator refuses, and how it says so.
+// The generator refuses these kernels, and says why.
 // RUN: tessera-opt %s --convert-kernel-to-llvm -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{kernel: 'rt.schedule' must be "row", "column" or "both"}}

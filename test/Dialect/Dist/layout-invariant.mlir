@@ -1,5 +1,5 @@
-// Where every mesh must give the same bits, partial sums reach nothing that rounds: what adds,
-// scales or maps them needs their sum.
+// If every mesh must give the same bits, partial sums reach nothing that rounds: an op that adds, scales or maps them
+// needs their sum.
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics
 
 !p = tensor<4x8xf32, #dist<tp: P>>

@@ -9,7 +9,7 @@ func.func @more_than_all(%l: tensor<4x8x4xf32>) {
 
 // -----
 
-// Which logits are the largest is not known of partial sums.
+// Partial sums do not tell which logits are the largest.
 !addend = tensor<4x8x4xf32, #dist<tp: P>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @partial_logits(%l: !addend) {

@@ -12,7 +12,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, ep = 2, tp = 2>} {
     %g = nn.top_k 2 of %l : !gates -> !gates
     // CHECK: nn.routed
     %m = nn.routed %g : !gates -> !gates
-    // How many tokens each expert gets is a sum over all ranks of dp.
+    // The number of tokens that each expert gets is a sum over all ranks of dp.
     %n = nn.einsum "bsx->x" %m : (!gates) -> tensor<4xf32, #dist<dp: P>>
     return
   }

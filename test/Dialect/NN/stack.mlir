@@ -1,4 +1,4 @@
-// What unstack cuts, stack joins.
+// Tensors that unstack cuts are joined by stack.
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
 // CHECK-LABEL: @cut_and_join

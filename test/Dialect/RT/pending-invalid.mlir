@@ -1,4 +1,4 @@
-// What a started collective makes is for rt.wait alone.
+// The result of a started collective is for rt.wait alone.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{is pending, but 'rt.copy' reads its result; only rt.wait may}}

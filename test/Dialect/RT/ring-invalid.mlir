@@ -1,4 +1,4 @@
-// What earlier slices left must fit the result, and sums are not rounded.
+// The results of earlier slices must fit the result, and sums are not rounded.
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics
 !x = tensor<2x4x3x8xf32>
 !lse = tensor<2x3x4xf32>

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace tessera;
 using namespace fuzzed;
 
-/// A refusal says why, and where in the file.
+/// Imports a config. A refusal must say why, and where in the file.
 static void import(const std::string &path, const ImportOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   bool hasError = false;

@@ -133,7 +133,7 @@ constexpr struct {
          "role":"input","shape":[2],"sharding":[]})"},
 };
 
-/// An artifact of this kind, with a header that says something else.
+/// Writes an artifact of this kind, with a header that says something else.
 template <class Value>
 void seedHeader(const std::string &name, Value tsr_abi_header::*field,
                 Value value) {
@@ -267,7 +267,7 @@ constexpr struct {
          "shape": [8], "data_offsets": [0, 4]}})"},
 };
 
-/// So that the checkpoint names its data.
+/// Uses data, so that the checkpoint names them.
 void bindData(fixture::Training &training) {
   std::string path = training.directory / "text";
   fixture::writeFile(path, "To be, or not to be");

@@ -41,7 +41,7 @@ func.func @step(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
 
 // -----
 
-// What reads the sum is another kernel, even where there are as many rows as columns.
+// The reader of the sum is another kernel, even where there are as many rows as columns.
 // CHECK-LABEL: func.func @step
 // CHECK: %[[MADE:.*]]:2 = rt.launch @[[NAME:.*]](%{{.*}})
 // CHECK: rt.launch @{{.*}}(%[[MADE]]#1)

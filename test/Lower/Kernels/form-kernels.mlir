@@ -47,7 +47,8 @@ func.func @step(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // -----
 
-// What depends on the rank is a scalar of the launch: the first row of the vocabulary, and how many rows are valid.
+// Numbers that depend on the rank are scalars of the launch: the first row of the vocabulary, and how many rows are
+// valid.
 // CHECK-LABEL: func.func @step
 // CHECK: %[[C:.*]] = rt.coord "tp"
 // CHECK: rt.launch @{{.*}} scalars(%{{.*}})

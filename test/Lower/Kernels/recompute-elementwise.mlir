@@ -1,4 +1,4 @@
-// What a kernel of backward can compute from one value of its size is not kept for it.
+// A value that a kernel of backward can compute from one value of its size is not kept for it.
 // RUN: tessera-opt %s --rt-recompute-elementwise=functions -split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
 // RUN: tessera-opt %s --rt-recompute-elementwise -split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
 
@@ -72,7 +72,7 @@ func.func @step(%x: tensor<4x4xf32>, %u: tensor<4x4xf32>) -> (tensor<4x4xf32>, t
 
 // -----
 
-// Of what backward alone reads nothing is left in forward.
+// Nothing is left in forward of values that backward alone reads.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME:  %[[X:[^:]*]]: tensor<4x8xbf16>
 // CHECK-NEXT:  %[[WIDE:.*]] = nn.cast %[[X]] to f32 {nn.phase = #nn.phase<backward>}

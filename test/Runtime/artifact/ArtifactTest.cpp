@@ -120,7 +120,7 @@ TEST_F(ArtifactFile, MetadataThatIsNotJson) {
   EXPECT_EQ(load(artifactOf("\"\xFF\"", codeOf(2, 2))), TSR_CORRUPT);
 }
 
-/// One that no axis splits.
+/// Adds a tensor that no axis splits.
 void addTensor(json &metadata, int64_t offset, const char *role,
                const std::string &name, const char *dtype, const json &shape) {
   metadata["tensors"].push_back({{"role", role},

@@ -39,7 +39,7 @@ void multiply(const ColumnProduct &p, float *c) {
       }
 }
 
-/// abi.h's definition.
+/// Computes C by abi.h's definition.
 void expected(const GemmProblem &p, float *c) {
   auto *a = static_cast<const float *>(p.a);
   auto *b = static_cast<const float *>(p.b);

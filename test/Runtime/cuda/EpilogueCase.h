@@ -63,7 +63,7 @@ public:
             c.sums ? all[5] : nullptr};
   }
 
-  /// The CPU's result, in `buffers`.
+  /// Computes the CPU's result in `buffers`.
   void runOnCpu() {
     std::vector<void *> all;
     for (tessera::test::Buffer &buffer : buffers)

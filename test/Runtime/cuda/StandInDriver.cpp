@@ -62,7 +62,7 @@ void finish(const Launch &launch) {
         workspaceOf(launch)[i] + static_cast<float>(scalars[1]);
 }
 
-/// Buffers of each launch: in, out.
+/// Doubles numbers; the buffers of each launch are in and out.
 void doubleBatch(const Launch &launch) {
   for (int64_t k = launch.launches; k-- > 0;)
     for (int64_t i = 0; i < launch.count; ++i)

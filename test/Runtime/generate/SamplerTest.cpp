@@ -80,7 +80,7 @@ void expectFrequencies(const Sampling &given, const std::vector<double> &wanted,
         << i;
 }
 
-/// The softmax of what is left.
+/// Returns the softmax of what is left.
 std::vector<double> restricted(double temperature,
                                const std::vector<int32_t> &kept) {
   std::vector<double> all = softmax(kLogits, temperature), p(all.size(), 0.0);

@@ -45,7 +45,7 @@ assert generate(both, *length, "--ignore-end")[:2] == (base, "length")
 subprocess.run(["tessera", "compile", both, "--programs", "generate", "--max-length", "16", "-o", directory / "m.tsr"],
                check=True, stdout=subprocess.DEVNULL)
 assert generate(directory / "m.tsr", *length) == (cut, "stop", "")
-# As transformers does, config.json counts only where there is no generation_config.json.
+# The keys of config.json count only where there is no generation_config.json, like in transformers.
 tokens, ended, said = generate(folder("unsaid", {"num_beams": 4}, eos_token_id=stop), *length)
 assert (tokens, ended) == (base, "length")
 assert said == "note: not followed of generation_config.json: num_beams 4, eos_token_id of config.json\n", said

@@ -145,7 +145,7 @@ private:
     }
   }
 
-  /// Until all lanes are done or at the block's barrier.
+  /// Runs until all lanes are done or at the block's barrier.
   void runWarp(int warp) {
     int begin = warp * kWarp, end = std::min(threads, begin + kWarp);
     lanes.clear();

@@ -33,7 +33,7 @@ public:
   /// the last `pending` arrive.
   void group(int thread);
   void waitGroups(int thread, int pending);
-  /// Eight rows of 16 bytes that the hardware reads at once.
+  /// Reads eight rows of 16 bytes, which the hardware does at once.
   void readRows(const void *const *rows);
 
 private:

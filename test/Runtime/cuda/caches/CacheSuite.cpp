@@ -130,8 +130,8 @@ public:
 private:
   int64_t cacheSize() const { return s.lanes * s.slots * s.places * width(); }
 
-  /// A full one first, then one of a position, then halves; the last one of
-  /// several is empty.
+  /// Adds a full slot first, then one of a position, then halves; the last one
+  /// of several is empty.
   void addSlot(int64_t lane, int64_t slot) {
     const int64_t all = s.places * s.deal;
     int64_t count = slot == 0 ? all : slot == 1 ? 1 : (all + 1) / 2;

@@ -26,8 +26,8 @@ struct RoutedSizes {
 using RoutedBackend = std::function<void(const std::vector<int64_t> &args,
                                          std::vector<Buffer> &buffers)>;
 
-/// All kinds with all dtypes, plain and transposed, weighted or not, on rows
-/// for each expert and token and on compact ones.
+/// Compares all kinds with all dtypes, plain and transposed, weighted or not,
+/// on rows for each expert and token and on compact ones.
 void expectEqualsCpu(const RoutedBackend &backend, const RoutedSizes &sizes);
 
 /// The gates of k experts, among equal logits of the first ones.
@@ -41,8 +41,8 @@ struct MessageSizes {
   Routes routes;
 };
 
-/// Messages on both sides, and what experts do with a round's rows. What a
-/// message does not hold stays as it was.
+/// Compares messages on both sides, and what experts do with a round's rows.
+/// Rows that a message does not hold stay as they were.
 void expectRoundsOfCpu(const RoutedBackend &backend, const MessageSizes &sizes);
 /// Rows that fit in one round and do not, all at one expert, nobody's.
 const std::vector<MessageSizes> &messageSizes();
