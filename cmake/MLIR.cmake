@@ -19,6 +19,7 @@ target_include_directories(TesseraMLIR INTERFACE
 target_compile_options(TesseraMLIR INTERFACE -fvisibility=default -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
 set(archives $<TARGET_PROPERTY:TESSERA_LLVM_ARCHIVES>)
 target_link_libraries(TesseraMLIR INTERFACE "$<IF:$<BOOL:${archives}>,${archives},MLIR;LLVM>")
+include(${PROJECT_SOURCE_DIR}/cmake/StaticLLVM.cmake)
 
 # MLIR's headers, parsed once: that is nine tenths of compiling a source, half a minute for some.
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON goes without.

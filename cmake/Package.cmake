@@ -1,5 +1,6 @@
-# `cpack` in the build folder makes a .deb and a .tar.gz of what `cmake --install` installs. Neither holds libraries of
-# others: the .deb depends on Debian's packages, which dpkg-shlibdeps finds, and on the linker, which is run as a program.
+# `cpack` in the build folder makes a .deb and a .tar.gz of what `cmake --install` installs. Neither holds shared libraries
+# of others: the .deb depends on Debian's packages, which dpkg-shlibdeps finds, and on the linker, which is run as a
+# program. LLVM is inside the programs (cmake/StaticLLVM.cmake).
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME tessera)
 set(CPACK_PACKAGE_CONTACT "The Tessera maintainers")
@@ -16,7 +17,10 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 if(TESSERA_BUILD_COMPILER)
-  # llvm-22-dev has a link to libLLVM.so, so dpkg-shlibdeps may take that package, which names none, for its owner.
-  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libllvm22, lld-22")
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "lld-22")
+  if(NOT TESSERA_STATIC_LLVM)
+    # llvm-22-dev has a link to libLLVM.so, so dpkg-shlibdeps may take that package, which names none, for its owner.
+    string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libllvm22")
+  endif()
 endif()
 include(CPack)

@@ -16,11 +16,9 @@ config.excludes = ["Runtime", "Numerics", "Inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
 
-# Only our tools (first the copies of cmake/StaticTools.cmake) and LLVM's test tools: nothing else of this machine is
-# needed but coreutils and openssl.
+# Only our tools and LLVM's test tools: nothing else of this machine is needed but coreutils and openssl.
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.test_exec_root, "bin"), os.path.join(config.tessera_obj_root, "bin"), config.llvm_tools_dir,
-     os.environ.get("PATH", "")])
+    [os.path.join(config.tessera_obj_root, "bin"), config.llvm_tools_dir, os.environ.get("PATH", "")])
 config.environment["LC_ALL"] = "C"
 # Processes of one user know each other by a file there; not in the home of who runs the tests.
 config.environment["XDG_STATE_HOME"] = os.path.join(config.test_exec_root, "state")

@@ -1,10 +1,14 @@
 //===- Registration.cpp - dialects, passes and pipelines by name ----------===//
 
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,6 +16,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 #include "tessera/Codegen/Calls/Passes.h"
 #include "tessera/Codegen/Kernels/Passes.h"
 #include "tessera/Communicate/Passes.h"
@@ -115,13 +120,25 @@ void registerPipeline(StringRef name, StringRef what, BuildPipeline build) {
 void tessera::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<nn::NNDialect, dist::DistDialect, rt::RTDialect>();
   registerKernelOps(registry);
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,
-                  LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
-                  tensor::TensorDialect, vector::VectorDialect>();
+  registry
+      .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              index::IndexDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+              math::MathDialect, NVVM::NVVMDialect, scf::SCFDialect,
+              tensor::TensorDialect, vector::VectorDialect>();
+}
+
+/// Registers MLIR's passes that pipelines hold, so that reproducers name them,
+/// and its general ones. With all of MLIR's tessera-opt is three times as
+/// large.
+static void registerMLIRPasses() {
+  registerTransformsPasses();
+  registerPass([] { return arith::createArithExpandOpsPass(); });
+  registerPass([] { return createArithToLLVMConversionPass(); });
+  registerPass([] { return createReconcileUnrealizedCastsPass(); });
 }
 
 void tessera::registerCompilerPasses() {
+  registerMLIRPasses();
   registerModelPasses();
   registerInferencePasses();
   registerDistributePasses();

@@ -114,9 +114,9 @@ copy_programs() {
   strip "$carry"/programs/bin/* "$carry"/programs/lib/*.so*
 }
 
-# The compiler that tests use, which needs no LLVM beside it, for calibration.
+# The compiler, which needs no LLVM beside it, for calibration.
 copy_compiler() {
-  local compiler=build/test/bin/tessera
+  local compiler=build/bin/tessera
   [ -x $compiler ] || return 0
   mkdir -p "$carry/compiler/bin" "$carry/compiler/lib"
   strip -o "$carry/compiler/bin/tessera" $compiler || return 1

@@ -1,8 +1,6 @@
 //===- tessera-opt.cpp - runs passes on a module --------------------------===//
 
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllPasses.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tessera/Import/ParseProgram.h"
@@ -46,10 +44,8 @@ static int runOnFile(StringRef input, StringRef output,
 }
 
 static int runPasses(int argc, char **argv) {
-  registerAllPasses();
   tessera::registerCompilerPasses();
   DialectRegistry registry;
-  registerAllDialects(registry);
   tessera::registerCompilerDialects(registry);
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Tessera optimizer driver\n", registry);

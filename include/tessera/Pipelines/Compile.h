@@ -14,7 +14,8 @@ namespace tessera {
 
 /// Loads every dialect the compiler needs.
 void registerCompilerDialects(mlir::DialectRegistry &registry);
-/// Registers every pass and pipeline, for tessera-opt.
+/// Registers every pass and pipeline, for tessera-opt: Tessera's, and those of
+/// MLIR that they use or that rewrite any program, as canonicalize does.
 void registerCompilerPasses();
 
 /// Runs the first half: distributes, differentiates and adds the optimizer, in
