@@ -59,7 +59,7 @@ Finding checkCpu() {
           ""};
 }
 
-/// A line "MemTotal:  1234 kB" in bytes, or 0.
+/// Returns a line "MemTotal: 1234 kB" in bytes, or 0.
 int64_t memoryOf(StringRef text, StringRef key) {
   size_t at = text.find(key);
   if (at == StringRef::npos)

@@ -163,8 +163,8 @@ bool Encoding::readTexts() {
   return true;
 }
 
-/// Whether the config is of a family that --padding-mask and encoding are for;
-/// what is wrong with any other is said when it is imported.
+/// Returns whether the config is of a family that --padding-mask and encoding
+/// are for; what is wrong with any other is said when it is imported.
 bool isEncoder(const std::string &model) {
   std::string path = model;
   if (llvm::sys::fs::is_directory(path))

@@ -17,8 +17,8 @@ static bool exists(const llvm::Twine &path) {
   return llvm::sys::fs::exists(path);
 }
 
-/// The model that an adapter was trained beside: where that was, or what the
-/// checkpoint keeps of it, or what peft says. "" if it is not known.
+/// Returns the model that an adapter was trained beside: where that was, or
+/// what the checkpoint keeps of it, or what peft says. "" if it is not known.
 static std::string baseOf(const std::string &adapter) {
   std::optional<llvm::json::Object> manifest = manifestIn(adapter);
   const llvm::json::Object *base =

@@ -21,7 +21,7 @@ static std::string communicatorOf(const DeviceReport &report) {
   return "threads";
 }
 
-/// Nothing after an error, which is printed.
+/// Finds the GPUs; returns nothing after an error, which is printed.
 static std::optional<GpuMachine> findGpus() {
   DeviceReport report = readDeviceReport(DeviceKind::Cuda);
   if (report.problem.empty() && report.devices.empty())
@@ -67,7 +67,7 @@ static bool measureAll(const std::vector<CalibrationProgram> &programs,
   return true;
 }
 
-/// How the numbers of the file are to be read.
+/// Returns the comment that says how the numbers of the file are to be read.
 static std::string commentOf(const GpuMachine &machine) {
   std::string text =
       "# Measured by tessera calibrate --device cuda (docs/Simulation.md).\n"

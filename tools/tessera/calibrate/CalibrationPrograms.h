@@ -15,7 +15,7 @@ struct CalibrationProgram {
   std::string config; ///< A config.json.
   PlanOptions plan;
   std::string communicator; ///< "": the default.
-  /// Whether its collectives and messages are measured, rather than its other
+  /// True if its collectives and messages are measured, rather than its other
   /// calls.
   bool isForLink = false;
 };
@@ -27,8 +27,8 @@ struct CalibrationModel {
   CalibrationFamily family;
   int64_t hidden, inner, heads, vocabulary, sequence;
   int64_t batch;       ///< Sequences of a rank.
-  int64_t layers = 1;  ///< As many as stages, to be split.
-  int64_t experts = 4; ///< Of Mixtral.
+  int64_t layers = 1;  ///< One for each stage, to be split.
+  int64_t experts = 4; ///< Experts of Mixtral.
 };
 
 /// With so many ranks of one axis; transfers do not overlap with computation,
@@ -39,7 +39,8 @@ CalibrationProgram programOf(const CalibrationModel &size, Precision precision,
 /// Ranks of the programs that are for the link.
 constexpr int64_t kLinkRanks = 2;
 
-/// Of a machine with so many cores; `quick` ones take a second in all.
+/// Returns the programs for a machine with so many cores; `quick` ones take a
+/// second in all.
 std::vector<CalibrationProgram> calibrationPrograms(int64_t cores,
                                                     bool isQuick);
 

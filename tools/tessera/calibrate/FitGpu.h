@@ -14,12 +14,12 @@
 namespace tessera {
 
 struct GpuMeasurements {
-  std::vector<MeasuredProgram> computing;     ///< Of one rank each.
-  std::vector<MeasuredProgram> communicating; ///< Of several GPUs.
+  std::vector<MeasuredProgram> computing;     ///< Programs of one rank each.
+  std::vector<MeasuredProgram> communicating; ///< Programs of several GPUs.
 };
 
-/// One node. Its links are left out if it has one GPU. An error says which kind
-/// of call was not timed.
+/// Fits a cluster of one node. Its links are left out if it has one GPU. An
+/// error says which kind of call was not timed.
 llvm::Expected<simulate::Cluster> fitGpu(const GpuMachine &machine,
                                          const GpuMeasurements &measurements);
 

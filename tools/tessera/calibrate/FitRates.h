@@ -8,11 +8,11 @@
 
 namespace tessera {
 
-/// What a rank computes at, by the number of its threads.
+/// Fits the rates at which a rank computes, by the number of its threads.
 std::map<int64_t, simulate::Device>
 fitDevices(const std::vector<MeasuredProgram> &programs);
 
-/// What the collectives and messages of the programs reach.
+/// Fits the rates that the collectives and messages of the programs reach.
 simulate::Link fitLink(const std::vector<MeasuredProgram> &programs);
 
 } // namespace tessera

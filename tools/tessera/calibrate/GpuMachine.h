@@ -13,8 +13,8 @@ struct GpuMachine {
   std::string name;         ///< "NVIDIA H200"
   std::string architecture; ///< "sm_90"
   int64_t count = 1;
-  int64_t memoryBytes = 0, multiprocessors = 1; ///< Of each.
-  std::string communicator;                     ///< That connects several.
+  int64_t memoryBytes = 0, multiprocessors = 1; ///< The same for each.
+  std::string communicator;                     ///< Connects several.
 };
 
 } // namespace tessera

@@ -87,7 +87,7 @@ public:
   std::vector<CalibrationProgram> take() { return std::move(programs); }
 
 private:
-  /// Null where a GPU has too little memory.
+  /// Adds a program; returns null if a GPU has too little memory.
   PlanOptions *add(const Model &model, Precision precision, MeshAxis axis,
                    int64_t ranks);
 

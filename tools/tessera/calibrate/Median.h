@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// Of an even number of values the larger one in the middle; 0 of none.
+/// Returns the median; the larger value in the middle if the number of values
+/// is even, and 0 if there are none.
 inline double medianOf(std::vector<double> values) {
   if (values.empty())
     return 0;

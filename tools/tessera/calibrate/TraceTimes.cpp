@@ -61,7 +61,7 @@ std::map<int64_t, double> TraceTimes::medians() const {
 std::map<int64_t, double> TraceTimes::mediansOfLastRank() const {
   TimesByOp times;
   for (const std::vector<RankStep> &step : steps) {
-    // By op and how often it ran before in the step.
+    // The least time of an op, by how often it ran before in the step.
     std::map<std::pair<int64_t, int64_t>, double> least;
     for (const RankStep &events : step) {
       std::map<int64_t, int64_t> runs;

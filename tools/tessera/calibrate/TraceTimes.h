@@ -22,9 +22,9 @@ public:
   /// The same of the rank that was in the call for the shortest time: without
   /// waiting for others.
   std::map<int64_t, double> mediansOfLastRank() const;
-  /// What a rank's calls of `medians` took in a step, as a multiple of the sum
-  /// of their medians: the median of all ranks and steps. It is above 1 where
-  /// each step has some calls that are held up.
+  /// Returns the time that a rank's calls of `medians` took in a step, as a
+  /// multiple of the sum of their medians: the median of all ranks and steps.
+  /// It is above 1 where each step has some calls that are held up.
   double sumOverMedians(const std::map<int64_t, double> &medians) const;
   /// The median time from the end of a call to the beginning of the next one.
   double betweenCalls() const;
@@ -37,7 +37,7 @@ private:
   /// The calls of one rank in one step, in order.
   using RankStep = std::vector<Event>;
 
-  std::vector<std::vector<RankStep>> steps; ///< By step and rank.
+  std::vector<std::vector<RankStep>> steps; ///< Indexed by step and rank.
 };
 
 } // namespace tessera

@@ -39,7 +39,7 @@ bool Questions::refuse(const std::string &why) const {
   return !printError(path + ":" + std::to_string(lineNumber) + ": " + why);
 }
 
-/// Tokens that are named; false: it is something else.
+/// Takes tokens that are named; returns false if the value is something else.
 static bool takeTokens(const json::Value &value, std::vector<int32_t> &tokens) {
   const json::Array *array = value.getAsArray();
   if (!array)
@@ -53,7 +53,8 @@ static bool takeTokens(const json::Value &value, std::vector<int32_t> &tokens) {
   return true;
 }
 
-/// Characters of UTF-8 without the spaces that part a choice from its prompt.
+/// Returns the characters of UTF-8 without the spaces that part a choice from
+/// its prompt.
 static double charactersOf(llvm::StringRef text) {
   text = text.ltrim(' ');
   return static_cast<double>(
@@ -71,7 +72,8 @@ static bool encode(llvm::StringRef prompt, llvm::StringRef choice,
     return false;
   made.given = before.size();
   made.length = charactersOf(choice);
-  if (before.empty() && tokenizer.end() >= 0) { // as after another text
+  // The text begins as after another text.
+  if (before.empty() && tokenizer.end() >= 0) {
     made.tokens.insert(made.tokens.begin(), tokenizer.end());
     made.given = 1;
   }
@@ -223,7 +225,7 @@ bool Questions::score(tsr_session *session) {
   return true;
 }
 
-/// Whether nothing is wrong; leaves out what goes on.
+/// Returns whether nothing is wrong; leaves out what goes on.
 bool Questions::take(tsr_generator *generator, Asked &asked) {
   Choice &choice = *asked.choice;
   std::vector<tsr_token_score> scores(choice.tokens.size() - choice.given);

@@ -25,9 +25,9 @@ struct Choice {
 struct Question {
   std::vector<Choice> choices;
   int64_t answer = 0;
-  int64_t line = 0; ///< Of the file, from 1.
-  /// The most probable choice; of equal ones the first. By its log-probability,
-  /// and by that of a character.
+  int64_t line = 0; ///< Line of the file, from 1.
+  /// Returns the most probable choice; of equal ones the first. By its
+  /// log-probability, and by that of a character.
   int64_t chosen() const;
   int64_t chosenNormalised() const;
 };
@@ -45,7 +45,7 @@ public:
   bool score(tsr_generator *generator, int64_t most);
 
   int64_t longestText() const; ///< In tokens.
-  /// Where it is, for a message.
+  /// Returns the question's place, for a message.
   std::string longestPlace() const;
   std::string text() const;
   llvm::json::Value json() const;

@@ -13,11 +13,11 @@
 using namespace llvm;
 using namespace tessera;
 
-/// Of the data of a plan.
+/// Limits the data of a plan.
 static constexpr size_t kMostBytes = 256 << 20;
 /// Plans that wait for the one that is compiled.
 static constexpr int kMostWaiting = 4;
-static constexpr size_t kMostLetters = 1000; ///< Of a value.
+static constexpr size_t kMostLetters = 1000; ///< Limits a value.
 
 Answers::Answers(const DriverOptions &options)
     : options(options),
@@ -79,7 +79,7 @@ Error Answers::addOption(StringRef name, const json::Value &value,
   return Error::success();
 }
 
-/// What compiles the plan that the body asks for.
+/// Returns the command that compiles the plan that the body asks for.
 Expected<std::vector<std::string>> Answers::wordsOf(StringRef body) const {
   Expected<json::Value> value = parseJson(body, json_kinds::page_request);
   if (!value)

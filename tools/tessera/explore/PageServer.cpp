@@ -16,7 +16,8 @@ constexpr char kAddress[] = "127.0.0.1";
 constexpr size_t kMostBytesOfBody = 16 << 10;
 /// One plan is compiled and a few wait; the others are told so.
 constexpr int kWorkers = 8;
-/// How often a client that waits gets a blank, which tells whether it is there.
+/// The interval at which a client that waits gets a blank, which tells whether
+/// it is there.
 constexpr auto kBetweenBlanks = std::chrono::milliseconds(200);
 
 /// Nothing but the page itself runs, and it asks nobody but this server.

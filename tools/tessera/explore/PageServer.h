@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-/// Whether somebody still waits for an answer. Asked several times a second.
+/// Returns whether somebody still waits for an answer. Asked several times a
+/// second.
 using IsAwaited = std::function<bool()>;
 
 struct PageService {

@@ -45,7 +45,7 @@ bool Chat::open() {
   return true;
 }
 
-/// What was said, up to where the model is to answer.
+/// Returns the conversation up to where the model is to answer.
 std::string Chat::text() const {
   std::string text;
   for (const std::string &prompt : options.generate.prompts)

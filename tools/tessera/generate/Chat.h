@@ -17,7 +17,7 @@ public:
   explicit Chat(const DriverOptions &options)
       : options(options), model(options) {}
 
-  /// Until the standard input ends.
+  /// Chats until the standard input ends.
   bool run();
 
 private:

@@ -17,7 +17,7 @@ public:
   explicit OpenGenerator(const DriverOptions &options) : options(options) {}
 
   bool openTokenizer();
-  /// After the tokenizer.
+  /// Opens the generator after the tokenizer.
   bool open();
 
   tsr_generator *get() const { return generator.get(); }
@@ -26,7 +26,7 @@ public:
   tsr_request_options request() const;
   /// Tokens that a request may have, with those of its prompt.
   int64_t places() const;
-  /// Of the model, where it is one.
+  /// Returns the folder of the model, if it is one.
   std::string folder() const;
 
   TextOfTokens tokenizer;

@@ -19,15 +19,15 @@ public:
   /// Texts are their bytes.
   bool openBytes();
   bool hasTokenizer() const { return tokenizer != nullptr; }
-  /// Ids of the tokenizer; 0 without one.
+  /// Returns the ids of the tokenizer; 0 without one.
   int64_t size() const;
   bool encode(const std::string &text, std::vector<int32_t> &ids,
               tsr_special special = TSR_WITH_SPECIAL);
-  /// The id of a token by its text; -1 if the tokenizer has none.
+  /// Returns the id of a token by its text; -1 if the tokenizer has none.
   int32_t find(const std::string &token) const;
-  /// The text of tokens; without a tokenizer their numbers.
+  /// Returns the text of tokens; without a tokenizer their numbers.
   std::string textOf(const std::vector<int32_t> &ids, tsr_special special);
-  /// The token that ends a text; -1 if the tokenizer names none.
+  /// Returns the token that ends a text; -1 if the tokenizer names none.
   int32_t end() const;
 
   /// Text that comes token by token.
@@ -36,7 +36,7 @@ public:
     /// `stops`: texts that end the text before them, of a tokenizer.
     explicit Stream(const TextOfTokens &text,
                     const std::vector<std::string> &stops = {});
-    /// What the token adds.
+    /// Returns the text that the token adds.
     std::string push(int32_t token);
     std::string finish();
     bool isStopped() const {

@@ -16,15 +16,15 @@ namespace tessera {
 
 enum class Choices { Said, Silent };
 
-/// How `options` ask for their model to be read. Of several processes the first
-/// one alone says what is chosen.
+/// Returns how `options` ask for their model to be read. With several
+/// processes, the first one alone says what is chosen.
 ImportOptions importOptions(const DriverOptions &options, Choices choices);
 
-/// How `options` ask for `module` to be compiled. The number of micro-batches
-/// is the module's: a .mlir file has its own.
+/// Returns how `options` ask for `module` to be compiled. The number of
+/// micro-batches is the module's: a .mlir file has its own.
 PlanOptions planOf(const DriverOptions &options, mlir::ModuleOp module);
 
-/// How a model reads its data; `target` is 0 if it has no target sequences.
+/// The data that a model reads; `target` is 0 if it has no target sequences.
 struct DataSizes {
   int64_t sequence, target, vocabulary;
   bool isMasked = false; ///< It predicts tokens that are hidden from it.
@@ -32,16 +32,16 @@ struct DataSizes {
   std::optional<std::vector<int64_t>> special = std::nullopt;
 };
 
-/// What is asked of a model when it is imported, before minutes of compilation.
-/// False after an error, which it prints.
+/// Checks a model when it is imported, before minutes of compilation. Returns
+/// false after an error, which it prints.
 using SizeCheck = std::function<bool(const DataSizes &)>;
 
 /// Compiles the model of `options` to `path`; prints errors, returns false.
 bool compileModel(const DriverOptions &options, const std::string &path,
                   const SizeCheck &check = {});
 
-/// What the artifact of the model of `options` would say about itself; prints
-/// errors, returns nothing. `observer` sees the program after each pass.
+/// Returns what the artifact of the model of `options` would say about itself;
+/// prints errors, returns nothing. `observer` sees the program after each pass.
 std::optional<std::string> describeModel(const DriverOptions &options,
                                          const PassObserver &observer = {});
 

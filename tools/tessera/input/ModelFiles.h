@@ -14,7 +14,7 @@ namespace tessera {
 /// itself; else the path that is given.
 std::string modelIn(const std::string &path);
 
-/// The model's folder, or that of its file.
+/// Returns the model's folder, or that of its file.
 std::string modelFolder(const DriverOptions &options);
 
 /// Returns the folder whose tokenizer and pooling the checkpoints of a run take
@@ -22,16 +22,16 @@ std::string modelFolder(const DriverOptions &options);
 /// checkpoint to resume; "" if none has any.
 std::string folderBesideWeights(const DriverOptions &options);
 
-/// The JSON object in a file; empty if the file is missing or holds another
-/// thing.
+/// Returns the JSON object in a file; empty if the file is missing or holds
+/// another thing.
 llvm::json::Object jsonObjectIn(const std::string &path);
 
 /// The folder or file of the tokenizer that is named or lies beside the model;
 /// "": there is none.
 std::string modelTokenizer(const DriverOptions &options);
 
-/// The step of --checkpoint: itself, or the newest in the directory; "" after
-/// an error, which is printed.
+/// Returns the step of --checkpoint: itself, or the newest in the directory; ""
+/// after an error, which is printed.
 std::string stepOfCheckpoint(const std::string &directory);
 
 /// Names the weights beside the model's config, in whatever format, for
@@ -39,8 +39,8 @@ std::string stepOfCheckpoint(const std::string &directory);
 /// there are none.
 std::string weightsBeside(const DriverOptions &options);
 
-/// The weights that are named, a checkpoint's or those beside the model; prints
-/// an error and returns "" if there are none.
+/// Returns the weights that are named, a checkpoint's or those beside the
+/// model; prints an error and returns "" if there are none.
 std::string modelWeights(const DriverOptions &options);
 
 } // namespace tessera

@@ -5,7 +5,7 @@
 
 using namespace tessera;
 
-/// The alternatives in "{f32,bf16}", "TEXT:{auto,text}" or "f32|bf16".
+/// Returns the alternatives in "{f32,bf16}", "TEXT:{auto,text}" or "f32|bf16".
 static std::vector<std::string> choicesIn(const std::string &value) {
   size_t open = value.find('{'), close = value.find('}');
   if (open != std::string::npos && close != std::string::npos)

@@ -193,7 +193,7 @@ struct DriverOptions {
   std::vector<std::pair<std::string, std::string>> shared;
   int32_t threads = 0, timeoutMs = 0, saveTimeoutMs = 0;
 
-  /// Whether a run is measured on data that it is not trained on.
+  /// Returns whether a run is measured on data that it is not trained on.
   bool hasEvaluationData() const {
     return !evalData.empty() || validationFraction > 0;
   }
@@ -226,7 +226,7 @@ struct ParseResult {
 ParseResult parseCommandLine(int argc, char **argv, DriverOptions &options,
                              RecipeReader readRecipe = nullptr);
 
-/// Whether the words, which may be wrong, ask a command for JSON.
+/// Returns whether the words, which may be wrong, ask a command for JSON.
 bool asksForJson(int argc, char **argv, const std::string &command);
 
 } // namespace tessera

@@ -67,7 +67,7 @@ bool beginsAsJson(const std::string &path) {
   return file >> first && first == '{';
 }
 
-/// A model's directory, or a file that is no program.
+/// Returns a model's directory, or a file that is no program.
 std::string checkConfig(const DriverOptions &options) {
   const std::string &model = options.model;
   if (isDirectory(model))

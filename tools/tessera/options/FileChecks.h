@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// The model, and what any command writes.
+/// Returns the model, and what any command writes.
 std::string checkFiles(const DriverOptions &options);
 
 /// What a run reads and writes besides. `options` know what it resumes.

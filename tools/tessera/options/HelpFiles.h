@@ -16,7 +16,8 @@ namespace tessera {
 std::string writeHelpFiles(const std::string &directory,
                            const std::vector<CommandEntry> &commands);
 
-/// A page of man(7): of a command, or of the driver, which names all commands.
+/// Returns a page of man(7): of a command, or of the driver, which names all
+/// commands.
 std::string manPage(const CommandEntry &command,
                     const std::vector<CommandEntry> &commands);
 

@@ -5,7 +5,7 @@
 using namespace tessera;
 
 static constexpr int64_t kDefaultMasterPort = 29500; // torchrun's
-// Where there is no MASTER_PORT, jobs on one machine are told apart by number.
+// If there is no MASTER_PORT, jobs on one machine are told apart by number.
 static constexpr int64_t kFirstJobPort = 20000, kJobPorts = 9000;
 
 namespace {

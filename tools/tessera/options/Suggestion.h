@@ -14,8 +14,8 @@ namespace tessera {
 std::string nearestName(const std::string &word,
                         const std::vector<std::string> &names);
 
-/// What stands here for an option of Megatron, DeepSpeed or transformers:
-/// "--mesh tp=N" for "--tp"; "" for others.
+/// Returns the option that stands here for one of Megatron, DeepSpeed or
+/// transformers: "--mesh tp=N" for "--tp"; "" for others.
 std::string standInFor(const std::string &option);
 
 } // namespace tessera

@@ -5,7 +5,7 @@
 
 using namespace tessera;
 
-/// How much of a word that is longer than `width` goes into a line.
+/// Returns how much of a word that is longer than `width` goes into a line.
 static size_t headOf(const std::string &word, size_t width) {
   size_t last = word.find_last_of(".,/|-_", width - 1);
   return last == std::string::npos || last == 0 ? width : last + 1;

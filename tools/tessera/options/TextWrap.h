@@ -12,9 +12,9 @@ namespace tessera {
 /// Columns of a terminal of which nothing else is known.
 inline constexpr size_t kTerminalWidth = 80;
 
-/// Lines of at most `width` (at least 1) characters, the first one of `extra`
-/// more, broken at spaces. A longer word is broken after one of ".,/|-_" in it,
-/// or anywhere. Never empty.
+/// Returns the lines of at most `width` (at least 1) characters, the first one
+/// of `extra` more, broken at spaces. A longer word is broken after one of
+/// ".,/|-_" in it, or anywhere. Never empty.
 std::vector<std::string> wrapLines(const std::string &text, size_t width,
                                    size_t extra = 0);
 

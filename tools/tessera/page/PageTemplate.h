@@ -9,7 +9,7 @@ namespace tessera {
 
 /// With @TITLE@, @COMMAND@, @DATA@, @PASSES@ and @SERVED@ where these belong.
 extern const char *const kPageTemplate;
-/// What belongs there in a page that a server compiles for.
+/// The script of a page that a server compiles for.
 extern const char *const kServedScript;
 
 } // namespace tessera

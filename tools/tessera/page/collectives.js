@@ -1,6 +1,6 @@
 // Who communicates what, and why.
 
-/** Of all calls of a step together. */
+/** Adds up all calls of a step. */
 function busiestAxes(collectives) {
   const axes = new Map();
   for (const group of collectives)
@@ -24,7 +24,7 @@ function theoryText(theory) {
   return `${(theory.our_bytes / theory.bytes).toFixed(2)} times the bytes`;
 }
 
-/** What papers say of the collectives, and what the program does. */
+/** Compares what papers say of the collectives with what the program does. */
 function theoryTable(formulas) {
   return [element("h3", {}, "Against published formulas"), table([
     {title: "scheme", of: theory => theory.scheme},
@@ -40,7 +40,7 @@ function theoryTable(formulas) {
   ], formulas, "collectives against published formulas")];
 }
 
-/** Whether a row counts what collectiveOf has found. A row may be of several axes that are reduced at once. */
+/** Returns whether a row counts what collectiveOf has found. A row may be of several axes that are reduced at once. */
 const isCounted = (group, found, hasAxes) => group.collective === found.collective && hasAxes && group.phase === found.phase &&
   placeOfRow(group.where) === placeOfRow(found.place) && (!found.reason || found.reason === group.reason);
 

@@ -7,7 +7,7 @@ const firstOptions = ["--mesh", "--batch", "--seq-length", "--micro-batches", "-
 
 const labelOf = name => name.replace(/^--/, "").replaceAll("-", " ");
 
-/** What a field says that is empty; what --help says of the option is in its title. */
+/** Returns the text of a field that is empty; the description of the option by --help is in its title. */
 const defaultOf = option => option.standard || "automatic";
 
 /** A field of the form: {node, value: () => what the server is sent, or null}. */

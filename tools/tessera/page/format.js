@@ -27,7 +27,7 @@ function secondsText(seconds) {
   return seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(1)} µs`;
 }
 
-/** Of an axis: without zeros that say nothing. */
+/** Returns the label of an axis, without zeros that say nothing. */
 function secondsTick(seconds) {
   const [number, unit] = secondsText(seconds).split(" ");
   return `${Number(number)} ${unit}`;

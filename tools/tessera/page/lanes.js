@@ -139,5 +139,5 @@ function lanesFigure(model) {
     element("div", {class: "lanes-box"}, names, scroller), readout);
 }
 
-/** What colors stand for. */
+/** Explains the colors. */
 const legend = entries => element("ul", {class: "legend"}, entries.map(([color, name]) => element("li", {}, swatch(color), name)));

@@ -11,11 +11,11 @@ const links = {
   /** Shows the row of a collective: {collective, axes, place, phase}. */
   showCollective: () => false,
   hasCollective: () => false,
-  /** Of the section that is made before those it leads to. */
+  /** Starts the section that is made before those it leads to. */
   start: () => {},
 };
 
-/** What was chosen last, by name. */
+/** The last choices, by name. */
 const remembered = {};
 
 /** A button that looks like a link. */

@@ -1,4 +1,4 @@
-// What a rank's memory holds: by kind, over the step, and alive at the peak.
+// The memory of a rank: by kind, over the step, and alive at the peak.
 
 const memoryColors = {
   "weights": "--color-1", "optimizer": "--color-2", "gradients": "--color-3", "activations": "--color-4",

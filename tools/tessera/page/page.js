@@ -18,7 +18,7 @@ const ofStep = make => data => data.step ? make(data.step) : null;
 
 const reportSections = [tilesSection, programSection, memorySection, collectivesSection, scheduleSection];
 
-/** Of tessera explore: a report, its passes and, with a cluster, a simulated step. */
+/** The sections of tessera explore: a report, its passes and, with a cluster, a simulated step. */
 const exploreSections = [
   ...reportSections.map(make => data => make({...data.report, passes: data.passes})),
   data => data.simulate?.error ? section("timeline", "The step in time", `It is not simulated: ${data.simulate.error}.`) : null,

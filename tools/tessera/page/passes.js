@@ -1,6 +1,6 @@
 // The program after each pass, and what the pass changed.
 
-/** Of a report the passes stand beside its data, as --json does not have them. */
+/** Returns the passes, which stand beside the data of a report, as --json does not have them. */
 const passesOf = data => data.passes ?? JSON.parse(document.getElementById("passes").textContent);
 
 /** Adds to each pass its `lines` and `rows`, which are those of the pass before it as well: {line, mark: "+", "-" or " "}. */
@@ -36,7 +36,7 @@ const programParts = [
 
 const placeText = line => (line.place ?? "").replace("#", line.layer);
 
-/** Where the types of a line begin: at the colon outside of all brackets. */
+/** Returns where the types of a line begin: at the colon outside of all brackets. */
 function typesAt(text) {
   let depth = 0, isQuoted = false;
   for (let at = 0; at < text.length; ++at) {
@@ -56,7 +56,7 @@ function typesAt(text) {
 
 const valueNames = text => [...text.matchAll(/"[^"]*"|%([\w$.-]+)/g)].map(found => found[1]).filter(name => name);
 
-/** What a line makes, and what it reads. */
+/** Returns the values that a line makes, and those that it reads. */
 function valuesOf(line) {
   const [, left] = /^((?:%[\w$.:-]+(?:, )?)+) = /.exec(line.text) ?? [];
   const made = valueNames((left ?? "").replace(/:\d+/g, ""));
@@ -96,7 +96,7 @@ function lineElement({line, mark}, id) {
 /** Why a line communicates, if it says so. */
 const reasonOf = line => line.reason ?? /reason = "([^"]*)"/.exec(line.text)?.[1];
 
-/** Of collectives and conversions: what names them in the table of communication. */
+/** Returns the properties that name collectives and conversions in the table of communication. */
 function collectiveOf(line) {
   const name = line.op.replace(/^\w+\./, "").replace(/_coalesced$/, "");
   const axes = line.op === "dist.convert" ? /on "(\w+)"/.exec(line.text)?.[1]

@@ -141,7 +141,7 @@ function evaluationsSection(data) {
     ], lines, 8, "earlier evaluation", "evaluations"));
 }
 
-/** What happened, the newest first. */
+/** Lists events, the newest first. */
 function eventsOf(history) {
   const resumed = history.runs.slice(1).map(run => ({step: run.first, what: `The run went on from a checkpoint of step ${exactText(run.first - 1)}.`}));
   const notes = history.notes.map(line => ({step: line.step, what: line.note}));

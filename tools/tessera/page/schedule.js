@@ -1,4 +1,4 @@
-// Which pipeline stage runs what, by the schedule.
+// The tasks of each pipeline stage, by the schedule.
 
 const taskKinds = {F: ["--color-1", "forward"], B: ["--color-2", "backward"], W: ["--color-8", "gradients of parameters"]};
 

@@ -1,9 +1,9 @@
-// What the states of values, and the conversions between them, mean (docs/TheOneRule.md).
+// The meaning of the states of values, and of the conversions between them (docs/TheOneRule.md).
 
 const stateNames = {I: "invariant", R: "replicated", S: "sharded", P: "partial", M: "partial maximum", L: "partial mean", C: "candidates",
   A: "at a stage"};
 
-/** Of a kind of conversion: what it does, and what it does in backward. */
+/** The effect of each kind of conversion, and its effect in backward. */
 const conversionMeanings = {
   enter: ["Nothing moves. From here on the ranks use the value in different ways, so its gradient will be a partial sum on each: " +
     "backward adds these up (all-reduce).", "I → R"],
@@ -52,7 +52,7 @@ function chunkText(type, dim, axes) {
   return `${isEven ? "" : "at most "}${exactText(chunk)}`;
 }
 
-/** What a value's state on an axis says. */
+/** Describes a value's state on an axis. */
 function stateMeaning(type, {axis, size}, axes) {
   const state = type.states[axis] ?? "I";
   const [, kind, where] = /^([A-Z])(?:\((\d+))?/.exec(state);

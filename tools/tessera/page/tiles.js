@@ -40,7 +40,7 @@ function cutState(cut, axis) {
   return turn ? `S(${cut.dim}:${turn})` : `S(${cut.dim})`;
 }
 
-/** What the axis does to the tensor: "S(0)" or "whole". */
+/** Returns the state that the axis gives the tensor: "S(0)" or "whole". */
 function stateOn(tensor, axis, data) {
   const cut = tensor.cuts.find(each => each.axes.includes(axis));
   if (cut)
@@ -183,7 +183,7 @@ function shortName(name) {
   return name.replace(/^(transformer|model|bert)\./, "").replace(/^(h|layers|encoder\.layer)\.#\./, "");
 }
 
-/** Whether an argument of the program is the tensor, or a moment of it, of any layer. */
+/** Returns whether an argument of the program is the tensor, or a moment of it, of any layer. */
 const isNamed = (tensor, name) => tensor.layers.length
   ? tensor.layers.some(layer => nameIs(tensor.name.replace("#", layer), name)) : nameIs(tensor.name, name);
 const nameIs = (whole, name) => name === whole || name.startsWith(`${whole}.moment`) || name === `${whole}.master`;

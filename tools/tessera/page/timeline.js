@@ -18,7 +18,7 @@ function timelineSegment(segment, isNetwork) {
   };
 }
 
-/** Which task the stage is at: "B0 3" is backward of chunk 0 for the fourth micro-batch. */
+/** Shows the task that the stage is at: "B0 3" is backward of chunk 0 for the fourth micro-batch. */
 function taskLane(tasks) {
   const kinds = {F: "--color-6", B: "--color-9", W: "--color-8"};
   const names = {F: "forward", B: "backward", W: "gradients of parameters"};
@@ -28,7 +28,7 @@ function taskLane(tasks) {
   return segments.length ? [{name: "tasks", height: 16, segments}] : [];
 }
 
-/** What the time of a step goes to, of each stage. */
+/** Lists the activities of each stage that take the time of a step. */
 function sharesTable(data) {
   const stages = data.stages.map((stage, number) => ({...stage, number}));
   const activity = name => ({title: activityColors[name][1].replace("communication between", "between"), number: true,
@@ -41,7 +41,7 @@ function sharesTable(data) {
   ], stages, "time of a step by activity");
 }
 
-/** What a stage or a rank does: its tasks, the device and the network beside it. */
+/** Shows the activities of a stage or a rank: its tasks, the device and the network beside it. */
 function timelineLanes(name, timeline) {
   const network = timeline.network.length
     ? [{name: "network", height: 12, segments: timeline.network.map(segment => timelineSegment(segment, true))}] : [];

@@ -48,7 +48,7 @@ private:
   std::vector<std::vector<int64_t>> reached;
 };
 
-/// Of the diagonals beside it after one edit less.
+/// Returns the furthest point from the diagonals beside it after one edit less.
 int64_t furthest(const std::vector<int64_t> &last, int64_t k, int64_t edits) {
   if (edits == 0)
     return 0;
@@ -57,7 +57,7 @@ int64_t furthest(const std::vector<int64_t> &last, int64_t k, int64_t edits) {
   return isInsertion ? at(k + 1) : at(k - 1) + 1;
 }
 
-/// Whether `reached` leads from begin to end.
+/// Returns whether `reached` leads from begin to end.
 bool Alignment::search(Range old, Range now, Member key) {
   reached.clear();
   const int64_t most = std::min(kMostEdits, old.size() + now.size());

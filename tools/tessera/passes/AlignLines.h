@@ -8,14 +8,14 @@
 
 namespace tessera {
 
-/// What a line is compared by: lines with equal `exact` are the same, those
-/// with equal `loose` may be two versions of one.
+/// The keys by which lines are compared: lines with equal `exact` are the same,
+/// those with equal `loose` may be two versions of one.
 struct LineKey {
   uint32_t exact, loose;
 };
 
-/// For each line of `after` the line of `before` that it continues, or -1. The
-/// numbers grow: no two pairs cross.
+/// Returns for each line of `after` the line of `before` that it continues, or
+/// -1. The numbers grow: no two pairs cross.
 std::vector<int64_t> alignLines(const std::vector<LineKey> &before,
                                 const std::vector<LineKey> &after);
 

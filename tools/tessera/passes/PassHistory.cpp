@@ -13,7 +13,7 @@ namespace {
 
 /// Names of the values of one function.
 struct FunctionNames {
-  StringMap<std::string> shown; ///< By the name that was printed.
+  StringMap<std::string> shown; ///< Keyed by the name that was printed.
   StringSet<> taken;
 };
 
@@ -46,7 +46,7 @@ const char *nameOf(LineFacts::Kind kind) {
   llvm_unreachable("no such kind");
 }
 
-/// What a line has in common with another version of itself.
+/// Returns the text that a line has in common with another version of itself.
 std::string looseText(const ProgramLine &line) {
   const LineFacts &facts = line.facts;
   std::string text = std::string(nameOf(facts.kind)) + "|" + facts.op + "|" +
@@ -139,7 +139,8 @@ public:
       end();
     ++kept;
   }
-  /// What comes next is another version of what goes next.
+  /// Begins a pair: the next line that comes is another version of the next
+  /// line that goes.
   void beginVersion() {
     if (!come.empty())
       end();

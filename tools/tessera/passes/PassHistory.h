@@ -1,6 +1,6 @@
 //===- PassHistory.h - the program after each pass --------------*- C++ -*-===//
-// As a page shows it: what each pass changed, with names of values that stay
-// what they are while the ops that make them stay (docs/Page.md).
+// The history that a page shows: the changes of each pass, with names of values
+// that stay as they are while the ops that make them stay (docs/Page.md).
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_PASSES_PASSHISTORY_H
@@ -15,7 +15,7 @@ namespace tessera {
 
 class PassHistory {
 public:
-  /// What the compiler's PassObserver is told.
+  /// Takes what the compiler's PassObserver is told.
   void add(llvm::StringRef pass, llvm::StringRef what, mlir::ModuleOp module);
 
   /// `passes` are those that changed what is shown, with their `number` among
@@ -27,7 +27,7 @@ public:
 private:
   struct Line {
     ProgramLine source;
-    std::vector<std::string> names; ///< As they are shown.
+    std::vector<std::string> names; ///< In the form that is shown.
     std::string text;               ///< With these.
     int64_t facts = 0;
   };

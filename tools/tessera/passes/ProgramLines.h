@@ -1,7 +1,7 @@
 //===- ProgramLines.h - a program as lines of a page ------------*- C++ -*-===//
-// Of a program that may have a hundred layers, a page shows what is of no layer
-// and, of each function, its first layer. What is left out is a line that says
-// how much it is.
+// A page shows the lines of no layer and, of each function, its first layer, as
+// a program may have a hundred layers. Lines that are left out become one that
+// says how much it is.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_PASSES_PROGRAMLINES_H
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// What is said of a line beside its text.
+/// Facts about a line beside its text.
 struct LineFacts {
   enum class Kind { Function, Argument, Op, Kernel, LeftOut, End };
 
@@ -42,11 +42,11 @@ struct ProgramLine {
   /// These names, without "%". They are unique in a function, and change with
   /// each op that a pass adds.
   std::vector<std::string> names;
-  /// Of an argument: what is said in place of its name, "h.0.mlp.c_fc.weight".
+  /// The text in place of an argument's name, "h.0.mlp.c_fc.weight".
   std::string argument;
 };
 
-/// The lines of the programs, and of kernels that shown lines launch.
+/// Returns the lines of the programs, and of kernels that shown lines launch.
 std::vector<ProgramLine> linesOf(mlir::ModuleOp module);
 
 } // namespace tessera

@@ -21,7 +21,7 @@ static bool isOfPipeline(const PlanOptions &plan) {
   return plan.mesh.sizeOf(MeshAxis::Pipeline) > 1;
 }
 
-/// Whether no gradients are summed over micro-batches.
+/// Returns whether no gradients are summed over micro-batches.
 static bool isSingle(const PlanOptions &plan) {
   return plan.sizes.microBatches == 1 && !isOfPipeline(plan);
 }
@@ -33,7 +33,7 @@ PlanOptions tessera::sampleOf(const PlanOptions &plan) {
     return axis.axis == MeshAxis::Pipeline;
   });
   sample.stages = StageOptions();
-  sample.memory.layerRecompute = {}; // of layers that a sample lacks
+  sample.memory.layerRecompute = {}; // a sample lacks these layers
   sample.strategies.replicatedLayers = {};
   sample.sizes.batch =
       plan.sizes.batch / plan.sizes.microBatches * microBatches;
@@ -171,7 +171,7 @@ static double layersIn(const Evaluation &of) {
   return static_cast<double>(layers);
 }
 
-/// Through what the samples of few and of more layers have.
+/// Draws a line through the samples of few and of more layers.
 static Linear lineThrough(const Sample &sample, double few, double more) {
   double least = layersIn(sample.of[0][0]), most = layersIn(sample.of[1][0]);
   if (least == 0 || most <= least)
@@ -180,7 +180,8 @@ static Linear lineThrough(const Sample &sample, double few, double more) {
   return {few - ofLayer * least, ofLayer};
 }
 
-/// What each micro-batch adds; nothing where there is but one.
+/// Returns the seconds that each micro-batch adds; nothing where there is but
+/// one.
 static Linear microBatchSeconds(const Sample &sample) {
   auto each = [&](int layers) {
     return sample.of[layers][1].seconds - sample.of[layers][0].seconds;
@@ -188,7 +189,8 @@ static Linear microBatchSeconds(const Sample &sample) {
   return lineThrough(sample, each(0), each(1));
 }
 
-/// What is done once in a step: reductions of gradients, the optimizer.
+/// Returns the seconds of work that is done once in a step: reductions of
+/// gradients, the optimizer.
 static Linear stepSeconds(const Sample &sample) {
   auto once = [&](int layers) {
     const Evaluation *of = sample.of[layers];
@@ -198,7 +200,8 @@ static Linear stepSeconds(const Sample &sample) {
   return lineThrough(sample, once(0), once(1));
 }
 
-/// Bytes of the kinds that micro-batches in flight have each, or of all others.
+/// Returns the bytes of the kinds that micro-batches in flight have each, or of
+/// all others.
 static Linear bytesOf(const Sample &sample, bool ofActivations) {
   auto sum = [&](int layers) {
     double bytes = 0;
@@ -221,15 +224,15 @@ static double inFlight(const PlanOptions &plan, double stages) {
   return std::min(count, stages + more);
 }
 
-/// Steps of a micro-batch during which a stage is idle.
+/// Returns the steps of a micro-batch during which a stage is idle.
 static double bubbleOf(const PlanOptions &plan, double stages) {
   double bubble = (stages - 1) / static_cast<double>(plan.stages.virtualStages);
   // Backward of the weights fills it (Qi et al. 2024).
   return plan.stages.schedule == ScheduleKind::ZeroBubble ? bubble / 3 : bubble;
 }
 
-/// Layers of the largest stage. Where there are fewer layers than stages, they
-/// are cut between attention and feed-forward.
+/// Returns the layers of the largest stage. Where there are fewer layers than
+/// stages, they are cut between attention and feed-forward.
 static double mostLayers(int64_t layers, int64_t stages) {
   int64_t parts = stages > layers ? 2 : 1;
   return static_cast<double>(llvm::divideCeil(layers * parts, stages)) /

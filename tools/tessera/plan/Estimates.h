@@ -29,8 +29,9 @@ PlanOptions sampleOf(const PlanOptions &plan);
 /// or one less, or with one if the plan has neither more nor stages.
 struct Sample {
   static constexpr int64_t kMicroBatches = 3;
-  Evaluation of[2][2]; ///< By layers (1 or 2) - 1, with one less or with all.
-  /// Of a CPU: the part of the cores that the ranks of a sample use. Ranks of
+  /// Indexed by layers (1 or 2) - 1, with one less or with all.
+  Evaluation of[2][2];
+  /// For a CPU, the part of the cores that the ranks of a sample use. Ranks of
   /// the plan's other stages use as much, or what is left.
   double coreShare = 0;
 };
@@ -57,17 +58,18 @@ Sample takeSample(const SampledModel &model, const PlanOptions &plan,
 Estimate estimate(const Sample &sample, const PlanOptions &plan,
                   int64_t layers);
 
-/// What one layer of a plan takes and keeps.
+/// The time and memory of one layer of a plan.
 struct LayerCost {
-  double seconds = 0; ///< Of a step, on the ranks that have it.
-  double bytes = 0;   ///< Of a micro-batch, from forward to backward.
+  double seconds = 0; ///< In a step, on the ranks that have it.
+  double bytes = 0;   ///< For a micro-batch, from forward to backward.
 };
 
 /// Nothing if a sample cannot be compiled.
 std::optional<LayerCost> layerCost(const Sample &sample,
                                    const PlanOptions &plan);
 
-/// What a step takes longer if each of its stages takes a second longer.
+/// Returns how much longer a step takes if each of its stages takes a second
+/// longer.
 double withBubble(const PlanOptions &plan);
 
 } // namespace tessera

@@ -12,22 +12,22 @@
 
 namespace tessera {
 
-/// Of a plan that was compiled and simulated.
+/// The evaluation of a plan that was compiled and simulated.
 struct Evaluation {
   std::string problem; ///< Why it cannot be compiled; "": it can.
-  double seconds = 0;  ///< Of a step.
-  int64_t bytes = 0;   ///< Of the rank that needs most.
+  double seconds = 0;  ///< Time of a step.
+  int64_t bytes = 0;   ///< Memory of the rank that needs most.
   int64_t ranks = 1, tokens = 0;
-  /// Of a step, by simulate::Activity: means over stages.
+  /// Times of a step, by simulate::Activity: means over stages.
   std::array<double, simulate::kActivities> activities = {};
-  plan::StageLoads stages; ///< Of a pipeline, or of all ranks.
+  plan::StageLoads stages; ///< The stages of a pipeline, or one for all ranks.
   /// Numbers of the layers of each of their chunks; empty: not known.
   std::vector<std::vector<int64_t>> chunks;
-  /// By kind: "parameters", "activations".
+  /// Named by kind: "parameters", "activations".
   std::vector<std::pair<std::string, int64_t>> memory;
 };
 
-/// What is known of a model before it is compiled.
+/// Facts about a model that are known before it is compiled.
 struct ModelFacts {
   int64_t layers = 0, sequence = 0;
   bool hasExperts = false;
@@ -37,7 +37,7 @@ struct ModelFacts {
 bool readFacts(const std::string &path, const PlanOptions &plan,
                ModelFacts &facts);
 
-/// Whether MLIR's verifier runs when a plan is compiled. It takes a third of
+/// States if MLIR's verifier runs when a plan is compiled. It takes a third of
 /// the time, and has had its say about a plan's sample: a search leaves it out,
 /// but for samples and the best plan.
 enum class Verification { None, AfterEachPass };

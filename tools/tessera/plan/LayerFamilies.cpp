@@ -9,7 +9,7 @@ using namespace tessera;
 /// Compiled plans of a family after which no more are suggested.
 static constexpr size_t kMostOfFamily = 8;
 
-/// Whether a plan is one of those whose layers are of these two modes.
+/// Returns whether a plan is one of those whose layers are of these two modes.
 static bool belongs(const PlanOptions &plan, RecomputePair pair) {
   const auto &ranges = plan.memory.layerRecompute.ranges;
   Recompute mode = plan.memory.recompute;
@@ -18,7 +18,7 @@ static bool belongs(const PlanOptions &plan, RecomputePair pair) {
   return mode == pair.light && ranges.front().recompute == pair.heavy;
 }
 
-/// Whether the layers of all chunks of the plan are known.
+/// Returns whether the layers of all chunks of the plan are known.
 static bool hasChunks(const PlanOptions &plan, const Evaluation &of) {
   int64_t stages = plan.mesh.sizeOf(MeshAxis::Pipeline);
   int64_t chunks = stages == 1 ? 1 : stages * plan.stages.virtualStages;
@@ -68,7 +68,8 @@ LayerFamilies::Family *LayerFamilies::familyOf(const PlanOptions &plan,
   return isKnown ? &family : nullptr;
 }
 
-/// What a step takes if stages recompute so many layers instead of `before`.
+/// Returns the seconds of a step if stages recompute so many layers instead of
+/// `before`.
 static double secondsWith(const Evaluation &of, double ofLayer, double bubble,
                           const std::vector<int64_t> &before,
                           const std::vector<int64_t> &counts) {

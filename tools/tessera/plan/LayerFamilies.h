@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-/// What layers of a family recompute: some of them `heavy`, the rest `light`.
+/// The modes of a family's layers: some are `heavy`, the rest `light`.
 struct RecomputePair {
   Recompute light, heavy;
 };
@@ -33,12 +33,12 @@ public:
 
   struct Suggestion {
     PlanOptions plan;
-    double seconds = 0; ///< Of a step, estimated.
+    double seconds = 0; ///< Estimated time of a step.
   };
   /// Notes what a plan came to, and says what of its families to try next.
   std::vector<Suggestion> add(const PlanOptions &plan, const Evaluation &of);
-  /// Of a plan that was added: with one layer fewer in each stage that is not
-  /// known to need them all.
+  /// Returns a plan like one that was added, but with one layer fewer in each
+  /// stage that is not known to need them all.
   std::optional<PlanOptions> oneFewer(const PlanOptions &plan) const;
 
 private:
@@ -46,9 +46,10 @@ private:
     PlanOptions light; ///< In which no layer recomputes as `heavy`.
     Recompute heavy = Recompute::Full;
     std::vector<plan::StageLayers> stages; ///< Empty: nothing is to be gained.
-    std::vector<std::vector<plan::StageBytes>> known; ///< By stage.
-    double seconds = 0; ///< Of a step, that a layer takes longer if `heavy`.
-    double bytes = 0;   ///< Of a micro-batch, that it keeps less.
+    /// One list for each stage.
+    std::vector<std::vector<plan::StageBytes>> known;
+    double seconds = 0; ///< Time that a layer adds to a step if it is `heavy`.
+    double bytes = 0;   ///< Bytes that it keeps less for a micro-batch.
   };
   Family makeFamily(const PlanOptions &light, Recompute heavy,
                     const Evaluation &of) const;

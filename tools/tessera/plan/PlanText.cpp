@@ -25,7 +25,7 @@ static std::string signedBytes(double bytes) {
 // Reasons
 //===----------------------------------------------------------------------===//
 
-/// What a device does, in words for those who compare plans.
+/// The activities of a device, in words for those who compare plans.
 static const char *const kNames[simulate::kActivities] = {
     "products", "attention", "kernels", "network", "bubble"};
 
@@ -138,7 +138,7 @@ namespace {
 /// A whole training with the best plan.
 struct Training {
   double seconds = 0;
-  int64_t nodes = 0; ///< That its ranks are on.
+  int64_t nodes = 0; ///< Nodes that its ranks are on.
   double joules = 0; ///< If all of them are at full load; 0: not known.
 };
 

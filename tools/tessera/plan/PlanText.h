@@ -34,7 +34,7 @@ struct ExplainedPlan {
 /// Options, times and memory of two plans, line by line.
 std::string compareSteps(const ExplainedPlan &first,
                          const ExplainedPlan &second, size_t width);
-/// The same: {"first": ..., "second": ...}.
+/// Compares them as JSON: {"first": ..., "second": ...}.
 llvm::json::Value compareStepsJson(const ExplainedPlan &first,
                                    const ExplainedPlan &second);
 

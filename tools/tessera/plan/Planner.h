@@ -23,19 +23,21 @@ struct PlannedStep {
   bool fits(double limit) const {
     return of.problem.empty() && static_cast<double>(of.bytes) <= limit;
   }
-  /// Seconds of all devices, per step.
+  /// Returns the seconds of all devices, per step.
   double deviceSeconds() const {
     return of.seconds * static_cast<double>(of.ranks);
   }
 };
 
 struct PlanningResult {
-  std::vector<PlannedStep> steps; ///< That fit first, the best of them first.
-  size_t fitting = 0;             ///< That many of them.
-  size_t first = 0, sampled = 0;  ///< Plans to begin with, samples of them.
+  /// Steps that fit come first, the best of them first.
+  std::vector<PlannedStep> steps;
+  size_t fitting = 0;            ///< The number of those that fit.
+  size_t first = 0, sampled = 0; ///< Plans to begin with, samples of them.
   bool isComplete = false;
   double memoryLimit = 0;
-  double largestError = 0; ///< Of the estimated seconds, as a share.
+  /// Largest error of the estimated seconds, as a share.
+  double largestError = 0;
   std::string problem; ///< The first plan that was refused; of an empty list.
 };
 
@@ -74,7 +76,7 @@ private:
   double memoryLimit;
   size_t threads;
   std::vector<PlannedStep> plans;
-  std::map<std::string, size_t> numbers; ///< By the plan's options.
+  std::map<std::string, size_t> numbers; ///< Keyed by the plan's options.
   SampledModel sampled;
   std::map<std::string, Sample> samples;
   /// Groups of estimates, by stages, virtual stages and schedule.

@@ -21,7 +21,8 @@ struct DeviceReport {
   bool hasPlugin = false;
   std::string problem; ///< Why nothing can run there; "": it can.
   std::vector<Part> parts;
-  std::vector<Device> devices; ///< That this process sees; none of a CPU.
+  /// Devices that this process sees; none for a CPU.
+  std::vector<Device> devices;
 };
 
 DeviceReport readDeviceReport(DeviceKind device);

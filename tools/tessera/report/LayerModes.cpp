@@ -5,8 +5,8 @@
 using namespace llvm;
 using namespace tessera;
 
-/// What the pass nn-recompute does: `layers` are the first of --recompute full,
-/// and the rest is as what is in no layer.
+/// Reads the modes as the pass nn-recompute sets them: `layers` are the first
+/// of --recompute full, and the rest is like what is in no layer.
 bool LayerModes::read(const json::Object &root) {
   const json::Object *again = root.getObject("recompute");
   if (!again)

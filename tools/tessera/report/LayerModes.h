@@ -1,6 +1,6 @@
 //===- LayerModes.h - what each layer of an artifact recomputes -*- C++ -*-===//
-// Of docs/Artifact.md's "recompute": layers by name and number, and how each of
-// them recomputes.
+// Reads docs/Artifact.md's "recompute": layers by name and number, and how each
+// of them recomputes.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_LAYERMODES_H
@@ -26,9 +26,9 @@ public:
   Recompute modeOf(llvm::StringRef part) const;
 
 private:
-  Recompute outside = Recompute::None; ///< Of what is in no layer.
-  std::vector<Recompute> modes;        ///< By layer.
-  llvm::StringMap<int64_t> numbers;    ///< By name.
+  Recompute outside = Recompute::None; ///< The mode of ops in no layer.
+  std::vector<Recompute> modes;        ///< One for each layer.
+  llvm::StringMap<int64_t> numbers;    ///< Keyed by name.
 };
 
 } // namespace tessera

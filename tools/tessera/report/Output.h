@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// Standard output and standard error. Line breaks and tabs stay; a value that
-/// may hold them is passed through `printable`.
+/// Returns standard output or standard error. Line breaks and tabs stay; a
+/// value that may hold them is passed through `printable`.
 llvm::raw_ostream &standardOutput();
 llvm::raw_ostream &standardError();
 

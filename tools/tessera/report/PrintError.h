@@ -16,7 +16,7 @@ int printError(const std::string &message);
 
 /// Remembers an error that somebody else has printed, without "error: ".
 void noteError(const std::string &message);
-/// All errors so far, a line each.
+/// Returns all errors so far, a line each.
 const std::string &printedErrors();
 /// Prints "note: message" to standard error: nothing is wrong, but one may not
 /// expect it.

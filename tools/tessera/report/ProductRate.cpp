@@ -8,7 +8,8 @@
 
 using namespace tessera;
 
-/// Of dnnl.h: row-major C = alpha A B + beta C; returns 0 on success.
+/// A function of dnnl.h: row-major C = alpha A B + beta C; returns 0 on
+/// success.
 template <typename T>
 using Product = int (*)(char, char, int64_t, int64_t, int64_t, float, const T *,
                         int64_t, const T *, int64_t, float, float *, int64_t);

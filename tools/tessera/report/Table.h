@@ -21,7 +21,8 @@ public:
     rows.push_back(std::move(row));
   }
   bool empty() const { return rows.size() == 1; }
-  /// Columns without which a narrow table does, the least important first.
+  /// Names columns without which a narrow table does, the least important
+  /// first.
   void mayLeaveOut(std::vector<std::string> titles) {
     optional = std::move(titles);
   }

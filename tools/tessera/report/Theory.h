@@ -1,7 +1,7 @@
 //===- Theory.h - collectives against published formulas --------*- C++ -*-===//
-// What papers say that tensor, sequence, data and pipeline parallelism
-// communicate in a training step, beside what the program communicates. Sizes
-// come from the model, the mesh and the shapes of parameters, never from the
+// Compares what papers say that tensor, sequence, data and pipeline parallelism
+// communicate in a training step with what the program communicates. Sizes come
+// from the model, the mesh and the shapes of parameters, never from the
 // collectives themselves.
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +20,16 @@ struct Report;
 /// One formula. Bytes are those of whole buffers on a rank and in a step, as in
 /// `bytes_of_step` of a collective; with stages, of a rank of each together.
 struct Theory {
-  /// Which collectives it is about.
+  /// The collectives that it is about.
   enum Kind { Layers, Gradients, Parameters, Boundaries };
   Kind kind = Layers;
   std::string collective, axis, phase;
   std::string scheme, formula, sizes, source;
   std::optional<int64_t> calls; ///< Nothing: buckets may be of any size.
   int64_t bytes = 0;
-  // What the program does.
+  // These are the program's.
   int64_t ourCalls = 0, ourBytes = 0;
-  std::vector<size_t> rows; ///< Of `collectives`.
+  std::vector<size_t> rows; ///< Indices of `collectives`.
 
   bool isEqual() const {
     return ourBytes == bytes && (!calls || ourCalls == *calls);
@@ -37,9 +37,9 @@ struct Theory {
   llvm::json::Object json() const;
 };
 
-/// Those that hold for the program; none for one that does not train all of its
-/// parameters, for experts, encoder-decoders and parameter servers, and for
-/// sizes that do not divide.
+/// Returns the formulas that hold for the program; none for one that does not
+/// train all of its parameters, for experts, encoder-decoders and parameter
+/// servers, and for sizes that do not divide.
 std::vector<Theory> theoryOf(const Report &report);
 
 } // namespace tessera

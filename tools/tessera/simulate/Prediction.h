@@ -14,18 +14,19 @@ struct Prediction {
   const simulate::Cluster &cluster;
   const simulate::StepTimes &times;
   const MeasuredStep *measured = nullptr; ///< To compare with, if any.
-  /// As the cluster's own software would use it, if that is not Tessera.
+  /// Memory as the cluster's own software would use it, if that is not Tessera.
   const SoftwareMemory *softwareMemory = nullptr;
 
   double tokensPerSecond() const;
   /// Flops per second of a device, of work that is not done again.
   double flopsPerDevice() const;
-  /// Of the peak of a device in the program's precision.
+  /// Returns the share of the peak of a device in the program's precision.
   double utilization() const;
-  /// Whether the memory of a device is large enough.
+  /// Returns whether the memory of a device is large enough.
   bool fits() const;
   std::string text(size_t width) const;
-  /// With what each stage does when, if times have spans.
+  /// Writes the prediction, with what each stage does when, if times have
+  /// spans.
   llvm::json::Value json() const;
   /// A trace of one rank per stage, as chrome://tracing and Perfetto read it;
   /// the runtime writes measured ones alike. Beside the measured step, the

@@ -12,7 +12,8 @@ namespace tessera {
 struct SimulatedStep {
   enum class Spans { Dropped, Kept };
   simulate::Program program;
-  simulate::Cluster cluster; ///< As the program's ranks share it.
+  /// In the form in which the program's ranks share it.
+  simulate::Cluster cluster;
   simulate::StepTimes times;
 };
 

@@ -23,8 +23,8 @@ struct MemoryKinds {
   llvm::json::Object json() const;
 };
 
-/// Of a rank of one stage, when it needs most; `layers` is the part of it that
-/// the model's layers need, without embedding, head and loss.
+/// The memory of a rank of one stage, when it needs most; `layers` is the part
+/// of it that the model's layers need, without embedding, head and loss.
 struct StageMemory {
   MemoryKinds all, layers;
 };
@@ -34,7 +34,7 @@ struct SavedGroup {
   std::string kind, op, place;
   std::set<int64_t> layers;
   int64_t stage = 0, count = 0;
-  double bytes = 0; ///< Of all of them.
+  double bytes = 0; ///< Sum over all of them.
 };
 
 struct SoftwareMemory {
@@ -47,9 +47,9 @@ struct SoftwareMemory {
   llvm::json::Object json() const;
 };
 
-/// Of the training step that `options` ask for, in `precision`, on a cluster
-/// that has such facts. `report` is of its program, which was simulated. Prints
-/// errors.
+/// Estimates the memory of the training step that `options` ask for, in
+/// `precision`, on a cluster that has such facts. `report` is of its program,
+/// which was simulated. Prints errors.
 std::optional<SoftwareMemory> softwareMemory(const DriverOptions &options,
                                              Precision precision,
                                              const simulate::Cluster &cluster,

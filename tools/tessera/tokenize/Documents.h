@@ -11,7 +11,7 @@ namespace tessera {
 
 /// The result of visiting a document.
 struct Visit {
-  std::string wrong;    ///< What is wrong with it, or "".
+  std::string wrong;    ///< The fault of the document, or "".
   bool isEmpty = false; ///< It has no token.
 };
 

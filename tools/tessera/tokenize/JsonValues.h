@@ -33,7 +33,7 @@ private:
   enum class Place {
     Start,   ///< Before the first value.
     Between, ///< After a value that no array holds.
-    Element, ///< Where an element of the array must begin.
+    Element, ///< An element of the array must begin here.
     After,   ///< After an element.
     Ended,   ///< After the array.
     Plain,   ///< In a number or a word.

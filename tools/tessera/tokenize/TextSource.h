@@ -38,7 +38,7 @@ private:
   std::string held; ///< A block, and what was left of the one before.
   size_t given = 0; ///< Bytes of `held` in the last block.
   std::string head; ///< The first bytes of the file.
-  int64_t offset = 0, line = 1; ///< Where `held` begins.
+  int64_t offset = 0, line = 1; ///< The begin of `held` in the file.
 };
 
 } // namespace tessera

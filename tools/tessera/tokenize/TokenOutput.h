@@ -29,7 +29,7 @@ public:
   /// "uint16", "uint32" or "int32".
   std::string type() const;
   const std::string &path() const { return file; }
-  /// What a run must be told to read it; "" if the file says it.
+  /// Returns the flags with which a run reads the file; "" if the file says it.
   std::string readingFlags() const;
 
 private:

@@ -26,7 +26,7 @@ public:
   /// Measures after the session's steps so far, unless that is done. Does
   /// nothing else if the processes agree to stop meanwhile.
   bool run(Progress &progress, StepLog &log, Stopping &stopping);
-  /// Whether a run is to be measured after `steps` steps.
+  /// Returns whether a run is to be measured after `steps` steps.
   bool isDueAfter(int64_t steps) const;
   /// Returns whether a run was saved at a step before the evaluation that was
   /// due there.
@@ -39,7 +39,7 @@ public:
   std::string whyHopeless() const;
 
   const std::vector<LossPoint> &points() const { return measured; }
-  /// What there is to say at the end, in lines.
+  /// Returns a summary for the end, in lines.
   std::string summary() const;
 
 private:
@@ -61,7 +61,7 @@ private:
   std::vector<LossPoint> measured;
   LossPoint best;      ///< The one in best/; step 0: none yet.
   LossPoint reference; ///< The best every --eval-every steps; likewise.
-  int64_t worse = 0;   ///< How many came since then and were no better.
+  int64_t worse = 0;   ///< Evaluations since then, which were no better.
   int64_t newest = 0;  ///< The step of the last of these.
 };
 

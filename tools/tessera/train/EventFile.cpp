@@ -15,7 +15,7 @@ using namespace tessera;
 // Records: length, its checksum, content, its checksum (tsl/lib/io)
 //===----------------------------------------------------------------------===//
 
-/// CRC-32C (Castagnoli), bit by bit reversed.
+/// Computes CRC-32C (Castagnoli), bit by bit reversed.
 static uint32_t checksumOf(const std::string &bytes) {
   static const auto table = [] {
     std::array<uint32_t, 256> entries{};

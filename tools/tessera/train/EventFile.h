@@ -18,7 +18,7 @@ public:
   /// Starts a new file in the directory, which is made if there is none: a run
   /// that goes on writes beside its earlier file, and TensorBoard joins them.
   bool open(const std::string &directory);
-  /// After `step` steps; `tag` is "train/loss".
+  /// Writes a value after `step` steps; `tag` is "train/loss".
   bool write(const std::string &tag, int64_t step, double value);
 
 private:

@@ -10,10 +10,11 @@
 
 namespace tessera {
 
-/// The folder of a model's config with a tokenizer in it, or "".
+/// Returns the folder of a model's config with a tokenizer in it, or "".
 std::string tokenizerBeside(const DriverOptions &options);
 
-/// Whether a model predicts the tokens that are hidden from it, and no text.
+/// Returns whether a model predicts the tokens that are hidden from it, and no
+/// text.
 bool isMasked(const tsr_artifact *artifact);
 
 /// Counts them by --tokenizer, or by the tokenizer in the model's folder: the
@@ -21,7 +22,8 @@ bool isMasked(const tsr_artifact *artifact);
 /// nobody asked for, what is wrong is a note, and nothing is counted.
 class LabelBytes {
 public:
-  /// Of labels that are tokens. Prints an error and returns false after one.
+  /// Opens the tokenizer of labels that are tokens. Prints an error and returns
+  /// false after one.
   bool open(const DriverOptions &options, const tsr_artifact *artifact);
   /// Adds the labels of rows of `columns`, as tsr_data_batch gives them.
   bool add(const std::vector<int32_t> &batch, int64_t columns);

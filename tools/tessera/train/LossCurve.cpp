@@ -44,7 +44,7 @@ static std::vector<double> evaluationsOf(const LossHistory &history,
   return result;
 }
 
-/// What the plot shows, from the lowest to the highest.
+/// Returns the range that the plot shows, from the lowest to the highest.
 static std::pair<double, double> rangeOf(const std::vector<double> &y,
                                          const std::vector<double> &other,
                                          double baseline) {

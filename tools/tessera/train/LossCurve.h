@@ -23,7 +23,8 @@ struct LossHistory {
   const std::vector<LossPoint> &evaluations; ///< Drawn as `o`.
 };
 
-/// A plot of `height` lines; of losses that are not finite there is nothing.
+/// Returns a plot of `height` lines; of losses that are not finite there is
+/// nothing.
 std::string lossCurve(const LossHistory &history, int width, int height);
 
 } // namespace tessera

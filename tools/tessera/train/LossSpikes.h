@@ -18,7 +18,7 @@ namespace tessera {
 class LossSpikes {
 public:
   struct Spike {
-    double mean, deviation; ///< Of the losses before.
+    double mean, deviation; ///< Mean and deviation of the losses before.
   };
   /// Takes the next loss; one that is not finite counts for nothing.
   std::optional<Spike> add(double loss);

@@ -18,12 +18,12 @@ struct Measurement {
   double sum = 0;  ///< Loss of all labels that count, in nats.
   double loss = 0; ///< Mean over them; 0 if there are none.
   int64_t labels = 0, correct = 0;
-  int64_t bytes = 0; ///< Of text, that the labels stand for; 0: not known.
+  int64_t bytes = 0; ///< Bytes of text that the labels stand for; 0: not known.
 
   void add(const tsr_evaluation &batch);
   double perplexity() const;
   double accuracy() const; ///< Share of the labels.
-  /// Only where `bytes` are known.
+  /// Returns the bits per byte. `bytes` must be known.
   double bitsPerByte() const;
   /// "loss 2.3125, perplexity 10.10, accuracy 45.1 % of 8192 labels".
   std::string text() const;
@@ -59,7 +59,7 @@ private:
   bool read(int64_t number);
   /// Reads likewise. Returns whether all processes have, and go on.
   bool readTogether(int64_t number, tsr_session *session, Stopping *stopping);
-  /// Of all batches, whose bytes are counted; the first is read last.
+  /// Reads all batches, whose bytes are counted; the first is read last.
   bool isReadable();
 
   OpenedData data;

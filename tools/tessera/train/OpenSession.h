@@ -27,7 +27,7 @@ OpenedSession openSession(const DriverOptions &options,
 /// Prints what loading or saving weights has to say, in the first process.
 void printNotes(const DriverOptions &options, const tsr_session *session);
 
-/// What a run's first line says of its processes; "" for one.
+/// Returns what a run's first line says of its processes; "" for one.
 std::string processesText(const Launch &launch);
 
 /// Says how many ranks a run may start where --ranks does not. Returns an error

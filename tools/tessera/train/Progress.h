@@ -14,16 +14,17 @@ namespace tessera {
 
 enum class Display { Shown, Hidden };
 
-/// What one step does.
+/// The work of one step.
 struct StepWork {
   int64_t tokens = 0;
-  double flops = 0; ///< Of the model, over all ranks.
+  double flops = 0; ///< Flops of the model, over all ranks.
   double peak = 0;  ///< Flops per second of all devices; 0: not known.
 };
 
 struct Speed {
   double tokens = 0; ///< Per second.
-  double share = 0; ///< Of the peak (MFU of Chowdhery et al. 2022); 0: unknown.
+  /// Share of the peak (MFU of Chowdhery et al. 2022); 0: unknown.
+  double share = 0;
 
   /// "61.9 % of the peak" after `before`, or "".
   std::string shareText(const char *before) const;
@@ -39,11 +40,11 @@ public:
   void finishLine();
   /// Seconds since the start.
   double elapsed() const;
-  /// What was done since then is no part of a step.
+  /// Leaves out the time since then, which is no part of a step.
   void leaveOutSince(double elapsedThen);
   /// Over the last steps; 0 before the first.
   Speed speed() const { return speedAt(secondsPerStep); }
-  /// Over all steps.
+  /// Returns the mean over all steps.
   Speed meanSpeed() const;
   const std::vector<double> &losses() const { return history; }
 

@@ -44,9 +44,9 @@ public:
 
   /// Notes that a step after the newest checkpoint was good.
   void prove() { provenStep = savedStep; }
-  /// The step of the newest checkpoint, or -1.
+  /// Returns the step of the newest checkpoint, or -1.
   int64_t newest() const { return savedStep; }
-  /// Its path, or "".
+  /// Returns its path, or "".
   std::string newestPath() const;
   /// Says what is left of a run that fails. A checkpoint whose next step was
   /// bad may hold what made it bad.

@@ -59,7 +59,7 @@ bool Samples::readEnds(const tsr_artifact *artifact) {
   return true;
 }
 
-/// What a prompt may not be is known before the first step.
+/// Refuses prompts before the first step.
 bool Samples::encodePrompts() {
   for (const std::string &prompt : options.samplePrompts) {
     std::vector<int32_t> &ids = prompts.emplace_back();

@@ -13,7 +13,7 @@ using namespace tessera;
 using llvm::StringRef;
 namespace json = llvm::json;
 
-/// As the log has them; the last two where there is something to say.
+/// Names of the log; the last two appear if there is something to say.
 const std::array<const char *, StepHistory::kCurves> StepHistory::names = {
     "loss", "grad_norm", "lr", "tokens_per_second", "mfu", "expert_rounds"};
 static constexpr size_t kAlways = 4;
@@ -89,7 +89,7 @@ bool StepHistory::read(const std::string &path) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Which points are kept, in their order.
+/// Returns the points that are kept, in their order.
 std::vector<size_t> StepHistory::thinned(const std::vector<int64_t> &at,
                                          const std::vector<double> &values) {
   std::vector<size_t> kept;

@@ -1,6 +1,6 @@
 //===- StepHistory.h - the steps of a run and of those before ---*- C++ -*-===//
-// What a page of curves needs of the lines of a log (StepLog.h), which are the
-// only source: those of a file, and those of the run itself.
+// A page of curves reads the lines of a log (StepLog.h), which are its only
+// source: those of a file, and those of the run itself.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_STEPHISTORY_H
@@ -16,10 +16,10 @@ namespace tessera {
 
 class StepHistory {
 public:
-  /// A line of the log. One that cannot be read counts as such.
+  /// Adds a line of the log. One that cannot be read counts as such.
   void add(llvm::StringRef line);
-  /// The lines of a file; none if there is no file. Prints an error and returns
-  /// false where it cannot be read.
+  /// Reads the lines of a file; none if there is no file. Prints an error and
+  /// returns false if it cannot be read.
   bool read(const std::string &path);
   /// A run goes on from a checkpoint after so many steps: later ones are lost.
   void continueAfter(int64_t steps);
@@ -30,8 +30,8 @@ public:
   /// not finite; a long one is thinned, see kThinnedBeyond.
   llvm::json::Object json() const;
 
-  /// Of more points than that, the smallest, the largest and the first that is
-  /// not finite of each of so many equal ranges of steps are left.
+  /// If there are more points, the smallest, the largest and the first that is
+  /// not finite are left of each of so many equal ranges of steps.
   static constexpr size_t kThinnedBeyond = 1500, kRanges = 500;
   /// The newest notes, and ranges of skipped steps, that are kept.
   static constexpr size_t kListed = 200;

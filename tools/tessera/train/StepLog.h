@@ -21,19 +21,19 @@ enum class LogMode { Replace, Append };
 /// and NaN, which JSON lacks.
 std::string exactText(double value);
 
-/// Where a run writes its numbers; "" and null: nowhere.
+/// The files to which a run writes its numbers; "" and null: none.
 struct LogPaths {
   std::string lines;              ///< A file of JSON lines.
   std::string events;             ///< A directory for TensorBoard.
   StepHistory *history = nullptr; ///< Gets the lines, too.
 };
 
-/// What a line says of a step.
+/// The facts of a step's line.
 struct StepLine {
   const tsr_step_result &result;
   Speed speed;
   double seconds;       ///< Since the run began.
-  int64_t skippedSteps; ///< Of the run so far.
+  int64_t skippedSteps; ///< In the run so far.
   int64_t expertRounds; ///< 0: experts do not work in rounds.
   bool isResumed;       ///< The first step of a run that went on.
 };

@@ -27,7 +27,7 @@ static constexpr int kCurveWidth = 64, kCurveHeight = 12;
 // Preparing a run
 //===----------------------------------------------------------------------===//
 
-/// What byte frequencies alone predict, if the data is text.
+/// Returns the loss that byte frequencies alone predict, if the data is text.
 double Training::measureBaseline() const {
   if (!isOfBytes(data.get()))
     return 0;
@@ -405,7 +405,7 @@ static double finalLoss(const std::vector<double> &losses) {
          static_cast<double>(count);
 }
 
-/// Of the steps that were not skipped.
+/// Returns the losses of the steps that were not skipped.
 static std::vector<double> finiteOf(std::vector<double> losses) {
   losses.erase(std::remove_if(losses.begin(), losses.end(),
                               [](double loss) { return !std::isfinite(loss); }),

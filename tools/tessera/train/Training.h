@@ -37,7 +37,7 @@ public:
   }
   /// Prints that such a run is finished.
   bool finish();
-  /// What an accelerator is and how it is used, if that is news.
+  /// Describes the accelerator and how it is used, if that is news.
   void printDevice();
   /// Describes the run in lines, before its first step.
   std::string header(const Report &report) const;
@@ -45,7 +45,7 @@ public:
   RunEnd run();
 
 private:
-  /// Whether this process prints, logs and makes the directory.
+  /// Returns whether this process prints, logs and makes the directory.
   bool isFirst() const { return options.launch.rank == 0; }
   bool readBatch();
   /// Reads the next step's batch, before the processes agree to go on.
@@ -56,13 +56,13 @@ private:
   double measureBaseline() const;
   bool startParameters();
   int64_t countSteps() const; ///< The whole run has so many.
-  /// A step, and what is due after it.
+  /// Runs a step, and what is due after it.
   bool round(Progress &progress);
   bool startTrace();
   bool step(Progress &progress);
   bool logStep(Progress &progress, const tsr_step_result &result);
   void noteNoLabels(Progress &progress, const tsr_step_result &result);
-  /// Whether the run goes on after a step that may have been skipped.
+  /// Returns whether the run goes on after a step that may have been skipped.
   bool judge(Progress &progress, const tsr_step_result &result);
   /// Returns whether the run goes on. Before its last step it goes on even if a
   /// checkpoint cannot be written now.
@@ -83,7 +83,7 @@ private:
   const tsr_artifact *artifact;
   const double flops;
   TrainingPage &page;
-  std::string device; ///< What was printed of it.
+  std::string device; ///< The description of it that was printed.
   OpenedSession session;
   OpenedData data;
   StepLog log;

@@ -1,5 +1,5 @@
 //===- TrainingPage.h - the page of a run -----------------------*- C++ -*-===//
-// What --html of train writes (docs/Page.md): the lines of the log, what the
+// The page of train's --html (docs/Page.md): the lines of the log, what the
 // artifact says of itself, and a traced step beside the simulated one.
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace tessera {
 
 class TrainingPage {
 public:
-  /// How far a run is.
+  /// The progress of a run.
   struct State {
     const char *name; ///< "running", "finished", "stopped", "failed".
     int64_t lastStep;
@@ -34,11 +34,12 @@ public:
   bool simulate();
   /// Reads the log that a resumed run writes on, up to its checkpoint.
   bool prepare(int64_t firstStep);
-  /// What the log's lines go to; null without a page.
+  /// Returns the history that takes the log's lines; null without a page.
   StepHistory *history() { return isWanted() ? &steps : nullptr; }
   /// The traced step is over.
   bool readTrace();
-  /// Whether the page is old. Writing it takes at most a hundredth of the time.
+  /// Returns whether the page is old. Writing it takes at most a hundredth of
+  /// the time.
   bool isDue() const { return isWanted() && Clock::now() >= due; }
   /// Writes the page. That it cannot be written is said once and ends no run.
   void update(const State &state);

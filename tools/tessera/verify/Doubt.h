@@ -18,12 +18,13 @@ namespace tessera {
 /// of training, or a value beyond the range of f32.
 struct Doubt {
   int64_t step = 0;
-  std::string input;             ///< The value x; "": one that is not kept.
-  std::vector<int64_t> elements; ///< Of x; empty where it is not kept.
-  /// How far from the jump rounding may move x: from 0, or from the other
-  /// elements of its row.
+  std::string input; ///< The value x; "": one that is not kept.
+  /// The elements of x; empty if it is not kept.
+  std::vector<int64_t> elements;
+  /// The distance to which rounding may move x from the jump: from 0, or from
+  /// the other elements of its row.
   double margin = 0;
-  int64_t columns = 0; ///< Of a row of logits; 0: x jumps at 0.
+  int64_t columns = 0; ///< Logits in a row; 0: x jumps at 0.
   /// x has an element of this size or more, whose sums may be infinite without
   /// f64; 0: not what the doubt is about.
   double beyond = 0;

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace tessera;
 
-/// What is kept of an op of a serial program.
+/// Returns the value that is kept of an op of a serial program.
 static ForwardValue valueOf(Operation *op) {
   auto sizeOf = [](Operation *of) {
     return cast<RankedTensorType>(of->getResult(0).getType()).getNumElements();
@@ -130,7 +130,8 @@ static void readSizes(const tsr_artifact *artifact, ForwardResult &result) {
   result.vocabulary = tsr_artifact_vocabulary(artifact);
 }
 
-/// Sources of several lengths, and the targets that a decoder reads whole.
+/// Draws sources of several lengths, and the targets that a decoder reads
+/// whole.
 static void splitPairs(const ProgramRun &run, std::vector<int32_t> &drawn,
                        ForwardResult &result) {
   const int64_t columns = tsr_artifact_columns(run.artifact.get());
@@ -174,8 +175,8 @@ bool tessera::runForward(const ForwardProgram &program,
   return readLogits(run, program.logits, result) && findNaN(run, result);
 }
 
-/// Tokens of a step, which begin with the sequences'; their types and where
-/// they end.
+/// Draws tokens of a step, which begin with the sequences'; their types and
+/// where they end.
 static std::vector<int32_t> drawSequences(const ProgramRun &run,
                                           ForwardResult &result) {
   const int64_t columns = tsr_artifact_columns(run.artifact.get());

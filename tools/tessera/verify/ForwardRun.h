@@ -1,5 +1,5 @@
 //===- ForwardRun.h - sequences as a whole, by the model --------*- C++ -*-===//
-// What programs for generation are compared with.
+// Runs the forward program that programs for generation are compared with.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_VERIFY_FORWARDRUN_H
@@ -18,7 +18,7 @@ class ModuleOp;
 
 namespace tessera {
 
-/// Which of the values that a program keeps.
+/// Identifies one of the values that a program keeps.
 struct ForwardValue {
   std::string name;   ///< Behind its number.
   int64_t before = 0; ///< Values of this name and size before it.
@@ -38,7 +38,7 @@ Formulation formulationOf(mlir::ModuleOp module);
 struct ForwardProgram {
   std::string path;
   ForwardValue logits;
-  ForwardValue hidden; ///< Of an encoder: the last hidden states.
+  ForwardValue hidden; ///< An encoder's last hidden states.
   /// It is of an encoder-decoder model: no logits are the encoder's.
   bool isEncoderAlone = false;
   Formulation formulas = {}; ///< None but in f64.
@@ -55,15 +55,16 @@ struct ForwardResult {
   int64_t sequences = 0, length = 0, vocabulary = 0;
   std::vector<int32_t> tokens; ///< [sequences, length]
   std::vector<double> logits;  ///< [sequences, length, vocabulary], or none
-  /// Of an encoder-decoder model, whose decoder reads the tokens; else empty.
+  /// The length of sources of an encoder-decoder model, whose decoder reads the
+  /// tokens; else 0.
   int64_t sourceLength = 0;
   std::vector<int32_t> sources; ///< [sequences, sourceLength]
-  /// Of an encoder.
+  /// The size of an encoder's hidden states.
   int64_t hiddenSize = 0;
   std::vector<int32_t> tokenTypes; ///< [sequences, length]
   std::vector<int64_t> lengths;    ///< [sequences], without padding; of sources
   std::vector<double> hidden;      ///< [sequences, length, hiddenSize]
-  /// That made them, by name.
+  /// The parameters that made them, by name.
   NamedValues parameters;
   /// The first value of the program that has NaN, if what is compared has; else
   /// empty.
@@ -94,10 +95,10 @@ bool runEncoderForward(const ForwardProgram &program,
                        const std::function<bool(NamedValues &)> &store,
                        ForwardResult &result);
 
-/// How different logits and hidden states of a shrunk model may be, relative to
-/// the largest of their position. f64 and f32: sums in another order, through
-/// the forward pass of 2 layers, 5000 to 10000 rounding units. bf16: as in
-/// training.
+/// Returns how different logits and hidden states of a shrunk model may be,
+/// relative to the largest of their position. f64 and f32: sums in another
+/// order, through the forward pass of 2 layers, 5000 to 10000 rounding units.
+/// bf16: as in training.
 double forwardTolerance(Precision precision);
 
 } // namespace tessera

@@ -52,7 +52,7 @@ tessera::elementsOfOtherChoice(const Choice &serial, const Choice &parallel,
 
 int64_t tessera::firstAwayFromTie(const std::vector<double> &logits,
                                   const Doubt &doubt) {
-  int64_t first = -1; // Of the row.
+  int64_t first = -1; // the row's first
   for (int64_t element : doubt.elements) {
     if (first < 0 || first / doubt.columns != element / doubt.columns)
       first = element;

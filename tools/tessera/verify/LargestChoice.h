@@ -25,8 +25,8 @@ std::optional<std::vector<int64_t>>
 elementsOfOtherChoice(const Choice &serial, const Choice &parallel,
                       int64_t columns, double allowed);
 
-/// The first of the doubt's elements that f64 has farther from another one of
-/// its row than rounding explains, or -1.
+/// Returns the first of the doubt's elements that f64 has farther from another
+/// one of its row than rounding explains, or -1.
 int64_t firstAwayFromTie(const std::vector<double> &logits, const Doubt &doubt);
 
 } // namespace tessera

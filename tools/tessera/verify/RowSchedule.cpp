@@ -5,7 +5,7 @@
 
 using namespace tessera;
 
-/// Of longer sequences, as programs (.mlir) may have, only some prompts end.
+/// Only some prompts of longer sequences end, which programs (.mlir) may have.
 static constexpr int64_t kMostEnds = 32;
 
 RowSchedule::RowSchedule(const RowSizes &sizes, int64_t sequences,

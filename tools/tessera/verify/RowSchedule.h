@@ -13,14 +13,14 @@
 
 namespace tessera {
 
-/// Of programs for generation, in a lane each; `places` of a slot.
+/// Sizes of programs for generation, in a lane each; `places` of a slot.
 struct RowSizes {
   int64_t lanes = 1, slots = 1, places = 1, chunk = 1;
 };
 
 /// A row after which something is compared, and what it is of.
 struct PlacedRow {
-  size_t number; ///< Of the step's rows.
+  size_t number; ///< The number in the step's rows.
   int64_t lane, slot, sequence, position;
 };
 
@@ -31,19 +31,19 @@ struct BegunText {
 
 class RowSchedule {
 public:
-  /// Of `sequences` whose tokens are [sequences, sizes.places].
+  /// Schedules `sequences` whose tokens are [sequences, sizes.places].
   RowSchedule(const RowSizes &sizes, int64_t sequences,
               const std::vector<int32_t> &tokens);
 
   /// Chooses the rows of the next step; false: all texts are done.
   bool next();
   const std::vector<tsr_row> &rows() const { return chosen; }
-  /// Whether the step scores labels: then all rows of texts are compared, else
-  /// the last ones of each.
+  /// Returns whether the step scores labels: then all rows of texts are
+  /// compared, else the last ones of each.
   bool scores() const { return isScored; }
   const std::vector<PlacedRow> &compared() const { return wanted; }
   const std::vector<BegunText> &begun() const { return begins; }
-  /// Of the program that runs these rows.
+  /// Returns the program that runs these rows.
   const char *program() const {
     return isScored ? "score" : isMixed ? "mixed" : "decode";
   }

@@ -24,8 +24,8 @@ std::optional<std::vector<int64_t>> elementsAtStep(const StepGradient &serial,
                                                    const StepGradient &parallel,
                                                    double allowed);
 
-/// The first of the doubt's elements that f64 has farther from 0 than rounding
-/// explains, or -1.
+/// Returns the first of the doubt's elements that f64 has farther from 0 than
+/// rounding explains, or -1.
 int64_t firstAwayFromStep(const std::vector<double> &input, const Doubt &doubt);
 
 } // namespace tessera

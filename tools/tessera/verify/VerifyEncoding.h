@@ -17,7 +17,8 @@ namespace tessera {
 bool compareEncoding(const std::string &path, const ForwardResult &forward,
                      Precision precision, NumericCheck &check);
 
-/// As storeParameters, of a program that encodes; what it does not have stays.
+/// Stores parameters as storeParameters does, of a program that encodes;
+/// parameters that it does not have stay.
 bool storeEncoderParameters(const std::string &path, NamedValues &parameters);
 
 } // namespace tessera

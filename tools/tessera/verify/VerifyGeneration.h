@@ -10,7 +10,7 @@ namespace tessera {
 
 struct GenerationRun {
   Precision precision;   ///< Sets the tolerance.
-  int64_t timeoutMs = 0; ///< Of ranks that wait; 0: the runtime's.
+  int64_t timeoutMs = 0; ///< Time that ranks wait; 0: the runtime's.
 };
 
 /// Runs the sequences of `forward` with its parameters through the programs of

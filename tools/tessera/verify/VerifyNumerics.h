@@ -11,17 +11,18 @@ namespace tessera {
 
 class ArtifactFile;
 
-/// What the runs of the serial and the parallel program have in common.
+/// The results that the runs of the serial and the parallel program have in
+/// common.
 struct NumericCheck {
   int64_t steps = 0, values = 0;
   double worst = 0;       ///< Largest relative difference of any value.
-  std::string worstName;  ///< Which value has it.
+  std::string worstName;  ///< The value that has it.
   std::string difference; ///< The first value that differs; "" if none does.
   /// Why nothing was compared from there on; then there is no difference.
   std::optional<Doubt> doubt;
   /// Trials before this one, and their elements, that f64 has decided.
   int64_t judgedTrials = 0, judgedElements = 0;
-  std::string note;     ///< What the table adds; it begins with ";".
+  std::string note;     ///< An addition to the table; it begins with ";".
   int64_t messages = 0; ///< Between stages, checked; 0: there are none.
 };
 
@@ -38,9 +39,9 @@ struct RunOptions {
   const char *other = "parallel program";
 };
 
-/// How much more rounding a program of this size piles up than a shrunk one:
-/// the error of a sum grows with the root of its terms (Higham and Mary 2019),
-/// the longest are over tokens, and each layer adds its own.
+/// Returns how much more rounding a program of this size piles up than a shrunk
+/// one: the error of a sum grows with the root of its terms (Higham and Mary
+/// 2019), the longest are over tokens, and each layer adds its own.
 double growthOf(const ArtifactFile &artifact);
 
 /// Runs both artifacts on the same tokens from the same seed, all ranks in this

@@ -9,10 +9,11 @@
 
 namespace tessera {
 
-/// What the typed program says without a run.
+/// The findings about the typed program, without a run.
 struct TypeCheck {
   int64_t ops = 0, conversions = 0;
-  /// How the erased program differs from the serial one; "" if it does not.
+  /// The first difference between the erased program and the serial one; "" if
+  /// there is none.
   std::string difference;
   /// The same of a program for generation, unrolled over positions, and the
   /// model; or of one for encoding, without its choice of positions.
@@ -55,8 +56,8 @@ bool compileShrunk(const DriverOptions &options, const ShrunkProgram &program,
 bool compileShrunkGeneration(const DriverOptions &options, Precision precision,
                              const std::string &path, ForwardProgram &forward);
 
-/// The same of the program for encoding, whose steps take fewer sequences than
-/// the forward program's.
+/// Compiles the program for encoding likewise; its steps take fewer sequences
+/// than the forward program's.
 bool compileShrunkEncoding(const DriverOptions &options, Precision precision,
                            const std::string &path, ForwardProgram &forward);
 
