@@ -141,7 +141,7 @@ def length(size):
 
 
 def ranges(parameter, rank):
-    """What a rank holds, per dimension of the file's shape: runs of it as fractions of its size."""
+    """Returns the part that a rank holds, per dimension of the file's shape: runs of it as fractions of its size."""
     shape = list(parameter.type.shape)
     result = []
     for size in parameter.file_shape:

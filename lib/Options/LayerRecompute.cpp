@@ -6,7 +6,7 @@ using namespace tessera;
 
 static constexpr const char *kFlag = "--layer-recompute";
 
-/// Of "0-3=full".
+/// Reads a range such as "0-3=full".
 static std::string readRange(const std::string &text, LayerRange &range) {
   size_t equals = text.find('=');
   std::string layers =

@@ -61,7 +61,7 @@ std::string readKey(const std::string &key, const std::string &text,
 
 } // namespace
 
-/// What has no '=' goes on with the names of targets.
+/// Parses options; a word without '=' goes on with the names of targets.
 std::string LoraOptions::parse(const std::string &text) {
   constexpr int64_t usualRank = 8;
   *this = {};

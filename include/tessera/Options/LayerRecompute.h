@@ -1,6 +1,6 @@
 //===- LayerRecompute.h - what layers compute again -------------*- C++ -*-===//
-// How backward gets what it reads of forward: for a whole model, and for ranges
-// of layers that differ from the rest. It needs no MLIR.
+// Chooses the values of forward that backward recomputes: for a whole model,
+// and for ranges of layers that differ from the rest. It needs no MLIR.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_OPTIONS_LAYERRECOMPUTE_H
@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-/// What backward computes again instead of keeping it. Auto is the least that
-/// fits into the memory limit.
+/// The values that backward computes again instead of keeping them. Auto is the
+/// least that fits into the memory limit.
 enum class Recompute { None, Selective, Full, Auto };
 template <> struct Names<Recompute> {
   static constexpr Name<Recompute> table[] = {
@@ -34,7 +34,7 @@ struct LayerRecompute {
   /// Replaces the ranges by those of "0-3=full,7=none". Returns what is wrong,
   /// or "".
   std::string parse(const std::string &text);
-  /// As parse takes it; "" without ranges.
+  /// Returns the text that parse takes; "" without ranges.
   std::string str() const;
 };
 

@@ -27,7 +27,8 @@ struct Layers {
 std::string readLayers(const std::string &flag, const std::string &text,
                        const std::string &whole, const std::string &example,
                        Layers &layers);
-/// What is wrong with two ranges, the first of which begins earlier, or "".
+/// Returns what is wrong with two ranges, the first of which begins earlier, or
+/// "".
 std::string checkDisjoint(const std::string &flag, const Layers &earlier,
                           const Layers &later);
 
@@ -58,7 +59,7 @@ struct LayerList {
 
   /// Replaces the ranges by those of "0-3,7". Returns what is wrong, or "".
   std::string parse(const std::string &flag, const std::string &text);
-  /// As parse takes it; "" without ranges.
+  /// Returns the text that parse takes; "" without ranges.
   std::string str() const;
 };
 

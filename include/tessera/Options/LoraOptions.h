@@ -16,14 +16,14 @@ namespace tessera {
 struct LoraOptions {
   int64_t rank = 0; ///< 0: the model has no adapters.
   double alpha = 8;
-  double dropout = 0; ///< Of what A reads.
+  double dropout = 0; ///< Probability for elements that A reads.
   /// Ends of modules' names, "q_proj", or kAllLinear.
   std::vector<std::string> targets;
 
   bool isGiven() const { return rank > 0; }
   /// Reads "r=16,alpha=32,targets=q_proj,v_proj". Returns what is wrong, or "".
   std::string parse(const std::string &text);
-  /// As parse takes it; "" without adapters.
+  /// Returns the text that parse takes; "" without adapters.
   std::string str() const;
 };
 

@@ -30,8 +30,8 @@ using NamePatterns = std::vector<NamePattern>;
 
 bool matchesAny(const NamePatterns &patterns, const std::string &name);
 
-/// What is wrong with the text of a pattern, or "": it is empty, or a `[` is
-/// not closed.
+/// Returns what is wrong with the text of a pattern, or "": it is empty, or a
+/// `[` is not closed.
 std::string checkPattern(const std::string &flag, const std::string &text);
 
 /// An error for the first pattern of `flag` that matches none of the names, or

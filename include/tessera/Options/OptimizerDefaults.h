@@ -10,14 +10,15 @@
 
 namespace tessera {
 
-/// What is wrong with what was given, or "": it is another optimizer's.
+/// Returns what is wrong with given options, or "": they are another
+/// optimizer's.
 std::string checkOptimizer(const OptimizerOptions &given);
 
 /// With the optimizer's own values for what was not given; 0 for what it does
 /// not take.
 OptimizerOptions completed(OptimizerOptions given);
 
-/// Whether it has the bias corrections of its moments as inputs.
+/// Returns whether it has the bias corrections of its moments as inputs.
 bool takesBiasCorrections(OptimizerKind kind);
 
 } // namespace tessera

@@ -1,6 +1,6 @@
 //===- PlanFlags.h - text to options and back -------------------*- C++ -*-===//
-// What a flag of PlanFlags.def may be given, for every user of the table. It
-// needs no MLIR.
+// Checks and reads the values of PlanFlags.def's flags, for every user of the
+// table. It needs no MLIR.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_OPTIONS_PLANFLAGS_H
@@ -21,7 +21,7 @@ enum class FlagCheck {
   SizeOrZero,
   Word,     ///< A text that names no file.
   File,     ///< The name of a file that is written.
-  Directory ///< Of a directory.
+  Directory ///< The name of a directory.
 };
 
 /// Returns whether a flag names a file or a directory. Its user alone gives

@@ -25,15 +25,15 @@ template <> struct Names<Precision> {
                                               {Precision::F64, "f64"}};
 };
 
-/// How the matrices of products are stored: as the precision says, or in int8
-/// with a scale for each output channel.
+/// The storage of products' matrices: as the precision says, or in int8 with a
+/// scale for each output channel.
 enum class WeightStorage { Precision, Int8 };
 template <> struct Names<WeightStorage> {
   static constexpr Name<WeightStorage> table[] = {
       {WeightStorage::Precision, "precision"}, {WeightStorage::Int8, "int8"}};
 };
 
-/// What an artifact does.
+/// The programs of an artifact.
 enum class ProgramSet { Train, Generate, TrainAndGenerate, Encode };
 template <> struct Names<ProgramSet> {
   static constexpr Name<ProgramSet> table[] = {
@@ -54,7 +54,7 @@ inline bool encodes(ProgramSet programs) {
   return programs == ProgramSet::Encode;
 }
 
-/// How attention over `cp` gets keys and values of other ranks.
+/// The way in which attention over `cp` gets keys and values of other ranks.
 enum class ContextParallel { AllGather, Ulysses, Ring };
 template <> struct Names<ContextParallel> {
   static constexpr Name<ContextParallel> table[] = {
@@ -63,7 +63,7 @@ template <> struct Names<ContextParallel> {
       {ContextParallel::Ring, "ring"}};
 };
 
-/// What is split over `dp`; each stage includes those before it.
+/// The state that is split over `dp`; each stage includes those before it.
 enum class ZeroStage { None, OptimizerState, Gradients, Parameters };
 template <> struct Names<ZeroStage> {
   static constexpr Name<ZeroStage> table[] = {{ZeroStage::None, "0"},
@@ -72,8 +72,8 @@ template <> struct Names<ZeroStage> {
                                               {ZeroStage::Parameters, "3"}};
 };
 
-/// How `dp` sums gradients. With a parameter server each parameter is updated
-/// by one rank.
+/// The way in which `dp` sums gradients. With a parameter server each parameter
+/// is updated by one rank.
 enum class DpSync { AllReduce, ParameterServer };
 template <> struct Names<DpSync> {
   static constexpr Name<DpSync> table[] = {
@@ -90,7 +90,7 @@ template <> struct Names<DeviceKind> {
 /// "cpu", "cuda" or "cuda:sm_90".
 struct DeviceTarget {
   DeviceKind kind = DeviceKind::Cpu;
-  std::string arch = "sm_90"; ///< Of CUDA.
+  std::string arch = "sm_90"; ///< The architecture of CUDA.
 
   bool isCuda() const { return kind == DeviceKind::Cuda; }
 };
@@ -98,29 +98,30 @@ struct DeviceTarget {
 /// Sizes of the model's step. 0: the model's own, or a default of the importer.
 struct SizeOptions {
   int64_t sequence = 0;       ///< Tokens.
-  int64_t targetSequence = 0; ///< Of an encoder-decoder model.
+  int64_t targetSequence = 0; ///< Target tokens of an encoder-decoder model.
   int64_t batch = 0; ///< Sequences of a step, all ranks and micro-batches.
   int64_t microBatches = 0;
-  /// Of a causal model: the loss is the mean over labels that are not negative.
+  /// For a causal model: the loss is the mean over labels that are not
+  /// negative.
   bool ignoresLabels = false;
-  /// Of a causal model: attention stays within documents.
+  /// For a causal model: attention stays within documents.
   bool documentMask = false;
   int64_t separator = -1; ///< Token that ends a document; -1: the model's own.
-  /// Of BERT and T5: attention sees no padding.
+  /// For BERT and T5: attention sees no padding.
   bool paddingMask = false;
   /// Names the tokens that a masked language model never hides: "0,2,3" or
   /// "none". If it is empty, the files of the model say which they are.
   std::string specialIds;
 };
 
-/// What of the model is trained.
+/// The part of the model that is trained.
 struct TrainingOptions {
   NamePatterns frozen; ///< Parameters that keep their values.
   /// With adapters, nothing else is trained.
   LoraOptions lora;
 };
 
-/// Of programs that generate.
+/// Sizes of programs that generate.
 struct GenerationOptions {
   int64_t batch = 4;  ///< Requests that run at a time, over all ranks.
   int64_t length = 0; ///< Most tokens of a request; 0: as a sequence.
@@ -129,17 +130,17 @@ struct GenerationOptions {
   int64_t candidates = 0;
 };
 
-/// Of a program that encodes.
+/// Sizes of a program that encodes.
 struct EncodingOptions {
   /// Positions of a sequence whose logits can be asked for in a step; 0: 16 of
   /// a model with a head for them.
   int64_t predictions = 0;
 };
 
-/// How work and state are split over the axes of the mesh.
+/// The split of work and state over the axes of the mesh.
 struct StrategyOptions {
   bool sequenceParallel = false;
-  LayerList replicatedLayers; ///< That `tp` does not split.
+  LayerList replicatedLayers; ///< Layers that `tp` does not split.
   ContextParallel contextParallel = ContextParallel::AllGather;
   ZeroStage zero = ZeroStage::None;
   DpSync dpSync = DpSync::AllReduce;
@@ -148,7 +149,7 @@ struct StrategyOptions {
   int64_t layoutInvariant = 0;
 };
 
-/// Of mesh axis `pp`.
+/// The split over mesh axis `pp`.
 struct StageOptions {
   ScheduleKind schedule = ScheduleKind::OneForwardOneBackward;
   int64_t virtualStages = 1; ///< Chunks per stage.
@@ -159,7 +160,7 @@ struct StageOptions {
 struct MemoryOptions {
   Recompute recompute = Recompute::None;
   int64_t recomputeLayers = -1;  ///< Full: the first so many; -1: all.
-  LayerRecompute layerRecompute; ///< Of layers that differ from the rest.
+  LayerRecompute layerRecompute; ///< For layers that differ from the rest.
   int64_t limit = 0;             ///< Bytes of a rank's arena; 0: no limit.
   /// Rows of a rank's experts that fit at a time, times the even share; 0: all
   /// that a router can send; -1: twice the share where that is supported.
@@ -209,7 +210,8 @@ struct OptimizerOptions {
   double clip = 1.0;       ///< Largest gradient norm; 0: none.
 };
 
-/// What the learning rate does after its warm-up (tsr_schedule in tessera.h).
+/// The course of the learning rate after its warm-up (tsr_schedule in
+/// tessera.h).
 enum class LearningRateSchedule {
   Cosine,
   Linear,
