@@ -168,7 +168,8 @@ TEST(QuantizedWeightsTest, AreStoredOnce) {
   EXPECT_EQ(Values(stored.begin(), stored.begin() + terms), Values(terms, 0));
 }
 
-/// A checkpoint keeps all bits of parameters, and integers have not all of them.
+/// A checkpoint keeps all bits of parameters, and integers have not all of
+/// them.
 TEST(QuantizedWeightsTest, AreNotSaved) {
   Trainer session(compiled(kUntied, "", "int8"));
   EXPECT_EQ(tsr_session_save(session.get(), scratchPath("run").c_str()),
