@@ -41,7 +41,7 @@ parser = "\n".join(sources("runtime/artifact", ".cpp").values())
 keys = set(re.findall(r'"(\w+)":', re.search(r'"model": \{(.*?)\}', artifact).group(1)))
 keys |= set(re.findall(r"`model\.(\w+)`", artifact))
 compare("docs/Runtime.md", "keys of a model that the runtime reads",
-        sorted(re.findall(r"`(\w+)`", re.search(r"Of a model(.*?)\.", runtime, re.S).group(1))),
+        sorted(re.findall(r"`(\w+)`", re.search(r"preparing\s+a\s+batch\s+needs:(.*?)\.", runtime, re.S).group(1))),
         sorted(key for key in keys if re.search(rf'(at|has)\("{key}"\)', parser)))
 
 # Communicators: each name is one that the runtime knows, and nothing else is claimed.
