@@ -4,7 +4,7 @@
 // forward program is weighed.
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Dialect/NN/Layers.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"

@@ -1,7 +1,7 @@
 //===- Distribute.cpp - distributes a serial program over a mesh ----------===//
 
 #include "lib/Distribute/Placement.h"
-#include "tessera/Dialect/NN/Layers.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Distribute/Passes.h"

@@ -31,9 +31,9 @@ private:
     std::string name;
     int64_t layers;
     bool causal;
-    Value memory;               ///< The encoder's output; none in the encoder.
-    Value biasTable;            ///< The first layer's, for all layers.
-    Value tokens, memoryTokens; ///< Segments of what is no padding.
+    Value memory;    ///< The encoder's output; none in the encoder.
+    Value biasTable; ///< The first layer's, for all layers.
+    Value tokens = {}, memoryTokens = {}; ///< Segments of what is no padding.
   };
 
   double deviation(int64_t inputs) const {

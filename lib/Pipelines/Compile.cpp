@@ -3,7 +3,7 @@
 #include "tessera/Pipelines/Compile.h"
 #include "lib/Pipelines/DumpIR.h"
 #include "lib/Pipelines/Reproducer.h"
-#include "tessera/Dialect/NN/Layers.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"

@@ -3,7 +3,7 @@
 #include "tessera/Train/KeptValues.h"
 #include "lib/Train/MinimumCut.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
-#include "tessera/Dialect/NN/Layers.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Options/MeshAxis.h"

@@ -1,7 +1,7 @@
 //===- Recompute.cpp - computes forward values again in backward ----------===//
 
 #include "mlir/IR/IRMapping.h"
-#include "tessera/Dialect/NN/Layers.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"

@@ -250,9 +250,10 @@ def tessera(program, words, folder, limit=TIMEOUT):
         if not sanitized:  # whose shadow memory takes all addresses
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
+    # LLVM replaces the signal stack of AddressSanitizer, which then fails to free it when a thread ends.
     environment = {**os.environ, "LLVM_PROFILE_FILE": "/dev/null", "TMPDIR": str(folder.parent / "tmp"), "HOME": str(folder.parent / "tmp"),
                    "OMP_NUM_THREADS": "1",
-                   "UBSAN_OPTIONS": "print_stacktrace=1", "ASAN_OPTIONS": "allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1:"
+                   "UBSAN_OPTIONS": "print_stacktrace=1", "ASAN_OPTIONS": "allow_user_poisoning=0:use_sigaltstack=0:detect_leaks=0:allocator_may_return_null=1:"
                    f"hard_rss_limit_mb={MEMORY >> 20}"}
     process = subprocess.Popen([program.path, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, preexec_fn=limits, env=environment, start_new_session=True)

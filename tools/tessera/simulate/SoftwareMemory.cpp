@@ -1,7 +1,7 @@
 //===- SoftwareMemory.cpp - what other software keeps ---------------------===//
 
 #include "tools/tessera/simulate/SoftwareMemory.h"
-#include "tessera/Dialect/NN/Layers.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Import/Import.h"

@@ -1,7 +1,7 @@
-//===- Layers.h - the layers that locations name ----------------*- C++ -*-===//
+//===- NamedLayers.h - the layers that locations name -----------*- C++ -*-===//
 
-#ifndef TESSERA_DIALECT_NN_LAYERS_H
-#define TESSERA_DIALECT_NN_LAYERS_H
+#ifndef TESSERA_DIALECT_NN_NAMEDLAYERS_H
+#define TESSERA_DIALECT_NN_NAMEDLAYERS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -27,4 +27,4 @@ layersNumbered(mlir::Operation *program, llvm::StringRef numbers,
 
 } // namespace tessera
 
-#endif // TESSERA_DIALECT_NN_LAYERS_H
+#endif // TESSERA_DIALECT_NN_NAMEDLAYERS_H

@@ -1,6 +1,6 @@
-//===- Layers.cpp - the layers that locations name ------------------------===//
+//===- NamedLayers.cpp - the layers that locations name -------------------===//
 
-#include "tessera/Dialect/NN/Layers.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Options/Counted.h"
 #include "llvm/ADT/SetVector.h"
