@@ -26,7 +26,7 @@ struct Artifact {
   std::optional<PublicKey> signer;
 };
 
-/// TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
+/// Loads an artifact. TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
 Artifact loadArtifact(const std::string &path);
 /// Loads an artifact. TSR_UNTRUSTED: none of these keys has signed it.
 Artifact loadArtifact(const std::string &path,

@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// TSR_CORRUPT if `code` is not a complete shared object for this machine or
-/// lacks TSR_PROGRAM_STEP; `source` names it in errors.
+/// Fails with TSR_CORRUPT if `code` is not a complete shared object for this
+/// machine or lacks TSR_PROGRAM_STEP; `source` names it in errors.
 void checkElf(const std::string &source, std::string_view code);
 
 } // namespace tessera

@@ -31,7 +31,7 @@ struct Mesh {
   int64_t ranks() const;
   std::vector<int64_t> coordinates(int64_t rank) const;
   int64_t rankAt(const std::vector<int64_t> &coordinates) const;
-  /// 0 without stages.
+  /// Returns the stage of coordinates; 0 without stages.
   int64_t stageOf(const std::vector<int64_t> &coordinates) const;
   int64_t stages() const;
   /// Ranks that differ from `rank` only on the axes of the bit set, in order.
@@ -212,19 +212,19 @@ struct Metadata {
   /// Returns the tensor of a role and name; null if there is none.
   const TensorInfo *find(Role role, const std::string &name) const;
   bool hasParameters() const;
-  /// There is a program that measures the loss.
+  /// Returns whether there is a program that measures the loss.
   bool hasEvaluation() const;
   /// The program that measures the loss counts labels, so that some may be
   /// ignored. In older artifacts it does so for models that ignore labels.
   bool evaluationCounts() const;
-  /// There is a program that scores given tokens; in older artifacts that
-  /// generate there is none.
+  /// Returns whether there is a program that scores given tokens; in older
+  /// artifacts that generate there is none.
   bool hasScores() const;
   int64_t arenaBytesAt(int64_t stage) const;
   /// Returns the task of an op; null if it is in none, or there is no such op.
   const TaskInfo *taskOf(int64_t op) const;
-  /// For which micro-batch a rank calls an op when it has called it `earlier`
-  /// times in the step; nullopt: for none, or it is not known.
+  /// Returns the micro-batch for which a rank calls an op when it has called it
+  /// `earlier` times in the step; nullopt: for none, or it is not known.
   std::optional<int64_t> microBatchOf(int64_t op, int64_t earlier) const;
   /// Returns the number of calls that a rank makes in a step.
   int64_t callsOf(int64_t stage) const;

@@ -67,11 +67,12 @@ private:
 /// stage may have none.
 int64_t firstOnAxis(const TensorInfo &tensor, const Mesh &mesh, int64_t axis);
 
-/// True for one rank of all that hold equal copies; a partial tensor's sums
-/// are no copies of each other.
+/// Returns true for one rank of all that hold equal copies; a partial tensor's
+/// sums are no copies of each other.
 bool isFirstReplica(const TensorInfo &tensor, const Mesh &mesh,
                     const std::vector<int64_t> &coordinates);
-/// True if the rank is the first on all axes over which the tensor is partial.
+/// Returns whether the rank is the first on all axes over which the tensor is
+/// partial.
 bool isFirstAddend(const TensorInfo &tensor, const Mesh &mesh,
                    const std::vector<int64_t> &coordinates);
 

@@ -175,7 +175,7 @@ Status collect(const CpuCall &call, const void *target, Background::Job job) {
                      std::move(job));
 }
 
-/// `start` starts the message where it needs no thread, else `job` is run.
+/// Starts the message by `start` if it needs no thread, else runs `job`.
 template <class Start>
 Status exchange(const CpuCall &call, const void *target, Start start,
                 Background::Job job) {

@@ -44,8 +44,8 @@ struct AdapterFiles {
   TensorFiles tensors;
 };
 
-/// TSR_MISMATCH: the artifact has no adapters, or of another rank or scale than
-/// the directory's config says; and as of reading it.
+/// Checks a directory's config. TSR_MISMATCH: the artifact has no adapters, or
+/// of another rank or scale; else the errors of reading it.
 void checkAdapterConfig(const Metadata &metadata, const std::string &directory);
 
 /// Checks what loadAdapter would read of a directory, but not the model that it

@@ -19,7 +19,7 @@ namespace tessera {
 
 class OwnedDirectory;
 
-/// TSR_IO; TSR_INVALID_ARGUMENT if the state is undefined.
+/// Saves a step. TSR_IO; TSR_INVALID_ARGUMENT if the state is undefined.
 void saveCheckpoint(Session &session, const std::string &directory);
 /// Does the same; if the directory holds `count` checkpoints already, the new
 /// one replaces the oldest, if that can be moved.
@@ -52,8 +52,8 @@ std::string findCheckpoint(const std::string &directory);
 /// Returns the newest completed step in a directory that is no model, adapter
 /// or checkpoint itself, and otherwise `path`.
 std::string checkpointIn(const std::string &path);
-/// `directory`: a step directory, or the parent of some. TSR_NOT_FOUND,
-/// TSR_CORRUPT, TSR_MISMATCH.
+/// Loads a checkpoint; `directory` is a step directory, or the parent of some.
+/// TSR_NOT_FOUND, TSR_CORRUPT, TSR_MISMATCH.
 void loadCheckpoint(Session &session, const std::string &directory);
 /// Loads parameters alone from what weightsFile finds. Notes of the session
 /// list heads that are drawn, and tensors that are ignored. Fails as

@@ -71,8 +71,8 @@ bool isScratch(const std::string &name) {
          stepOf(name.substr(1, name.size() - 1 - suffix.size())) >= 0;
 }
 
-/// Nothing lies between the two moves, so a process that is killed hardly ever
-/// leaves one checkpoint too many.
+/// Publishes a checkpoint and prunes. Nothing lies between the two moves, so a
+/// process that is killed hardly ever leaves one checkpoint too many.
 void publishCheckpoint(const OwnedDirectory &owned, const std::string &scratch,
                        const std::string &name, int64_t count) {
   const std::string &directory = owned.path();

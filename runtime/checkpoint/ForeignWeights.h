@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-/// TSR_UNSUPPORTED if `file` is known to be in another format.
+/// Fails with TSR_UNSUPPORTED if `file` is known to be in another format.
 void refuseForeignWeights(const InputFile &file);
 
 /// Says what a directory without a safetensors model holds instead,

@@ -74,7 +74,8 @@ static bool isModule(const std::string &name) {
   return name.size() > 2 && name[0] >= '0' && name[0] <= '9' && name[1] == '_';
 }
 
-/// Every file beside weights is small; a tokenizer.json is the largest.
+/// Reads a file beside weights. Each of them is small; a tokenizer.json is the
+/// largest.
 static std::string readCarried(const std::string &path) {
   constexpr uint64_t most = json_kinds::tokenizer.bytes;
   const InputFile file(path);

@@ -52,7 +52,8 @@ void readStored(const FileTensor &tensor, int64_t first, int64_t count,
 /// The same of a tensor of a type that can be widened.
 void widenFile(const FileTensor &tensor, int64_t first, int64_t count,
                double *out);
-/// TSR_CORRUPT names the first element that is NaN or infinite.
+/// Fails with TSR_CORRUPT, which names the first element that is NaN or
+/// infinite.
 void checkFinite(const std::string &path, const std::string &name,
                  const FileTensor &tensor);
 

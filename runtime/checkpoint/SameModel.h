@@ -16,8 +16,8 @@ namespace tessera {
 
 using Keys = std::map<std::string, std::string>;
 
-/// TSR_MISMATCH names a key that both have with different values, and both.
-/// Older artifacts and checkpoints have no keys.
+/// Fails with TSR_MISMATCH, which names a key that both have with different
+/// values, and both. Older artifacts and checkpoints have no keys.
 void checkSameModel(const Keys &own, const Keys &saved,
                     const std::string &checkpoint);
 /// Returns a line about each key that both have with different values.
@@ -39,8 +39,8 @@ AdapterBase baseOf(const TensorFiles &weights);
 /// Returns the weights that an adapter in a checkpoint was trained beside.
 /// Older manifests do not name them, but they lie in the checkpoint.
 AdapterBase trainedBase(const Manifest &manifest, const std::string &directory);
-/// TSR_MISMATCH names a tensor that differs from the one that the adapter was
-/// trained beside.
+/// Fails with TSR_MISMATCH, which names a tensor that differs from the one that
+/// the adapter was trained beside.
 void checkSameBase(const AdapterBase &own, const AdapterBase &trained,
                    const std::string &model, const std::string &adapter);
 

@@ -27,7 +27,7 @@ struct FileShard {
   std::string name;
   std::vector<NewTensor> tensors;
 };
-/// `tensors` cut, in their order, into files of at most `mostBytes` of data; a
+/// Cuts `tensors`, in their order, into files of at most `mostBytes` of data; a
 /// larger tensor has a file of its own. 0: one file. One file is `modelFile`.
 std::vector<FileShard> cutIntoShards(std::vector<NewTensor> tensors,
                                      int64_t mostBytes);

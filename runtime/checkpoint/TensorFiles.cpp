@@ -46,7 +46,8 @@ void TensorFiles::addShard(const std::string &path) {
   }
 }
 
-/// TSR_NOT_FOUND: some shards that the index names are not beside it.
+/// Fails with TSR_NOT_FOUND if some shards that the index names are not beside
+/// it.
 static void checkShardsAreThere(const std::string &index,
                                 const std::string &directory,
                                 const std::map<std::string, std::string> &map) {

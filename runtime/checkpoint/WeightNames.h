@@ -16,7 +16,7 @@ namespace tessera {
 /// with a head, and "weight" for the "gamma" of old files.
 std::string plainName(const std::string &name);
 
-/// With each number between dots as a `*`: layers of a model look alike.
+/// Replaces each number between dots by a `*`: layers of a model look alike.
 std::string namePattern(const std::string &name);
 
 /// Returns the name that older checkpoints give a state tensor: a parameter, or

@@ -23,8 +23,9 @@ struct Reduction {
   const std::vector<const void *> &sources;
 };
 
-/// For i in [begin, end): every targets[t][i - shift] = reduction over s of
-/// sources[s][i]. Targets may be sources: blocks are computed aside first.
+/// Computes, for i in [begin, end), every targets[t][i - shift] = reduction
+/// over s of sources[s][i]. Targets may be sources: blocks are computed aside
+/// first.
 void reduceRange(const Reduction &what, int64_t begin, int64_t end,
                  const std::vector<void *> &targets, int64_t shift);
 

@@ -173,7 +173,7 @@ private:
       }
   }
 
-  /// In: scores and dO V^T. Out: P M and dS.
+  /// Replaces scores and dO V^T by P M and dS.
   void scoreGradients(const Square &square, int64_t head) {
     constexpr int w = kLanes<T>;
     const bool hidesKeys = square.hidesKeys();

@@ -52,7 +52,7 @@ enum class CpuTarget { Baseline = 0, Avx2 = 1, Avx512 = 2 };
 const CpuKernels &cpuKernels();
 /// The best target that this processor can run and TESSERA_CPU allows.
 CpuTarget bestCpuTarget();
-/// For tests: use `target` (at most bestCpuTarget()) in the whole process.
+/// Uses `target` (at most bestCpuTarget()) in the whole process; for tests.
 void setCpuTarget(CpuTarget target);
 
 /// Makes this process compute as one on a processor whose best path is `most`:

@@ -382,7 +382,7 @@ private:
     }
   }
 
-  /// In f32, as tiles read it.
+  /// Widens a strip to f32, in the order in which tiles read it.
   void widenStrip(const InB *right, int64_t depth, float *wide) const {
     for (int64_t k = 0; k < depth; ++k, right += p.ldb, wide += kStrip) {
       fetchRow(right + kDepth * p.ldb, kStrip);

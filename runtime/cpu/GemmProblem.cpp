@@ -47,7 +47,7 @@ static std::string checkEpilogue(const GemmProblem &p) {
   return !sums && p.ldaux < p.n ? badLeading("aux", p.ldaux, p.n) : "";
 }
 
-/// Only plain products read integers.
+/// Returns why a product cannot read integers: only plain ones do.
 static std::string checkInt8(const GemmProblem &p) {
   if (!p.int8B || (p.batch == 1 && !p.transA && !p.epilogue && !p.sumsOf))
     return "";

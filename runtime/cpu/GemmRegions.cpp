@@ -44,7 +44,7 @@ GemmRegion GemmRegions::at(int index) const {
           border(p.n, kColumnStep, j + 1, across)};
 }
 
-/// `base` moved by a number of elements.
+/// Returns `base` moved by a number of elements.
 static const void *moved(const void *base, int64_t dtype, int64_t elements) {
   static constexpr int64_t bytes[] = {4, 2, 8, 4, 1}; // indexed by TSR_DTYPE_*
   return static_cast<const char *>(base) + elements * bytes[dtype];

@@ -53,7 +53,8 @@ struct MessageRun {
 int32_t findRuns(const RoutedProblem &problem, std::vector<MessageRun> *out,
                  std::string *error);
 
-/// 0, or a status with *error set if gates route more rows than there are.
+/// Returns 0, or a status with *error set if gates route more rows than there
+/// are.
 int32_t checkRoom(const RoutedProblem &problem, std::string *error);
 
 /// Sets the rows of a compact result to zero that no expert has.

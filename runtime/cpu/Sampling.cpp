@@ -55,7 +55,7 @@ public:
     heap.push_back(candidate);
     std::push_heap(heap.begin(), heap.end(), isBefore<T>);
   }
-  /// In order.
+  /// Returns the candidates in order.
   const std::vector<Candidate<T>> &sorted() {
     std::sort_heap(heap.begin(), heap.end(), isBefore<T>);
     return heap;
@@ -66,7 +66,7 @@ private:
   std::vector<Candidate<T>> heap; ///< The last one of the order in front.
 };
 
-/// `numbers` of each candidate; what is left of the list has none.
+/// Writes `numbers` of each candidate; what is left of the list has none.
 template <typename T>
 void write(const std::vector<Candidate<T>> &best, int64_t count,
            int64_t numbers, int64_t total, T *out) {
@@ -173,8 +173,8 @@ template <typename T> void mergeTop(const MergeTopProblem &p) {
   }
 }
 
-/// From the logits as they were, so that a token that is named twice counts
-/// once: these are put aside.
+/// Penalizes the logits as they were, so that a token that is named twice
+/// counts once: these are put aside.
 template <typename T> void penalize(const PenalizeProblem &p) {
   std::vector<std::pair<int64_t, T>> changed;
   for (int64_t row = 0; row < p.rows; ++row) {

@@ -52,7 +52,7 @@ public:
   ~Event() { cudaEventDestroy(event); }
 
   void record(cudaStream_t stream) const;
-  /// Until the latest record is reached; not at all if there is none.
+  /// Waits until the latest record is reached; not at all if there is none.
   void wait() const;
   cudaEvent_t get() const { return event; }
 

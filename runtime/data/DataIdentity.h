@@ -35,7 +35,8 @@ struct DataIdentity {
   void setContents(const std::vector<std::string> &hashes);
 };
 
-/// TSR_MISMATCH: `now` is other data than what a run was trained on before.
+/// Fails with TSR_MISMATCH if `now` is other data than what a run was trained
+/// on before.
 void checkSameData(const DataIdentity &now, const DataIdentity &before);
 
 } // namespace tessera

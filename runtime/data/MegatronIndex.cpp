@@ -184,8 +184,8 @@ int64_t MegatronIndex::nearest(int64_t token) const {
   return token - before <= begin(after) - token ? firstFrom(before) : after;
 }
 
-/// Every sequence is of one document. A document may have none, or have
-/// sequences without tokens, as Megatron writes them for empty texts.
+/// Checks that every sequence is of one document. A document may have none, or
+/// have sequences without tokens, as Megatron writes them for empty texts.
 void MegatronIndex::checkDocuments() const {
   Column<int64_t> firsts(file, documentsAt(), last + 1);
   int64_t previous = 0;

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// `portions` of `sum`, if these are whole numbers but for rounding, and none
-/// that is above 0 vanishes.
+/// Returns whether `portions` of `sum` are whole numbers but for rounding, and
+/// none that is above 0 vanishes.
 static bool findWhole(const std::vector<double> &portions, int64_t sum,
                       std::vector<int64_t> &shares) {
   constexpr double rounding = 1e-9;
@@ -22,8 +22,8 @@ static bool findWhole(const std::vector<double> &portions, int64_t sum,
   return std::accumulate(shares.begin(), shares.end(), int64_t(0)) == sum;
 }
 
-/// Every portion is rounded down; what is left of `sum` goes, one each, to
-/// those that lost most, of equal ones to the first.
+/// Rounds every portion down; the rest of `sum` goes, one each, to those that
+/// lost most, of equal ones to the first.
 static std::vector<int64_t> roundPortions(const std::vector<double> &portions,
                                           int64_t sum) {
   std::vector<int64_t> shares(portions.size());

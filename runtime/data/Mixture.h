@@ -23,7 +23,8 @@ public:
   /// become 0. `weights` must be finite, at least 0 and sum to more than 0.
   static std::vector<int64_t> sharesOf(const std::vector<double> &weights);
 
-  /// `shares` must be at least 0 and sum to 1 to `longestPeriod`.
+  /// Mixes by `shares`, which must be at least 0 and sum to 1 to
+  /// `longestPeriod`.
   explicit Mixture(const std::vector<int64_t> &shares);
 
   /// Sequence `number` of a source, counted from 0.

@@ -45,7 +45,8 @@ static void refuseHeader(const InputFile &file, const std::string &asked,
 // Files that do not say what they are
 //===----------------------------------------------------------------------===//
 
-/// For a file that is taken for text because of its name alone.
+/// Refuses a file that is taken for text because of its name alone, unless it
+/// is one.
 static void refuseUnlessText(const InputFile &file, const std::string &sample) {
   const std::string &path = file.path();
   for (const char *suffix : {".json", ".jsonl", ".ndjson"})
@@ -60,7 +61,8 @@ static void refuseUnlessText(const InputFile &file, const std::string &sample) {
          " is 0) and not named .bin; use --data-format uint16, uint32 or text");
 }
 
-/// For a file that is taken for uint16 because of its name alone.
+/// Refuses a file that is taken for uint16 because of its name alone, unless it
+/// is that.
 static void refuseUnlessUint16(const InputFile &file, const std::string &sample,
                                int64_t vocabulary) {
   auto refuse = [&](const char *what, const char *remedy) {

@@ -37,7 +37,7 @@ public:
   TokenStream(const std::vector<FilePart> &parts, SequenceShape shape);
 
   int64_t tokens() const { return total; }
-  /// 0: it is shorter than one.
+  /// Returns the number of sequences; 0: it is shorter than one.
   int64_t sequences() const {
     return total < shape.columns ? 0
                                  : (total - shape.columns) / shape.stride + 1;

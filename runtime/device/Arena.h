@@ -16,7 +16,7 @@ public:
   Arena &operator=(const Arena &) = delete;
   ~Arena();
 
-  /// TSR_OUT_OF_MEMORY with the size.
+  /// Allocates the arena. TSR_OUT_OF_MEMORY with the size.
   void allocate(int64_t bytes);
   /// Sets all bits: every floating point element is NaN, every integer -1.
   void poison();
@@ -31,8 +31,8 @@ private:
   int64_t bytes = 0;
 };
 
-/// TSR_OUT_OF_MEMORY if the machine cannot give `bytes` now: better a message
-/// before than the kernel's out-of-memory killer during the run.
+/// Fails with TSR_OUT_OF_MEMORY if the machine cannot give `bytes` now: better
+/// a message before than the kernel's out-of-memory killer during the run.
 void checkMemory(int64_t bytes, int64_t ranks);
 
 } // namespace tessera

@@ -17,9 +17,9 @@ struct CorePlan {
   std::vector<std::vector<int>> pinned;
 };
 
-/// `threads` for all ranks together, 0: every core this process may use. Ranks
-/// are pinned only when they take the whole machine: otherwise other processes
-/// would be pinned to the same cores.
+/// Plans the cores of ranks. `threads` is for all ranks together, 0: every core
+/// this process may use. Ranks are pinned only when they take the whole
+/// machine: otherwise other processes would be pinned to the same cores.
 CorePlan planCores(int64_t ranks, int threads);
 
 /// Plans the cores of a process with one rank beside others on this machine. 0

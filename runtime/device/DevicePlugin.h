@@ -33,7 +33,7 @@ constexpr uint64_t deviceLayout() {
   return value;
 }
 
-/// TSR_UNSUPPORTED if there is no such device in any build.
+/// Fails with TSR_UNSUPPORTED if there is no such device in any build.
 void checkDeviceName(const std::string &name);
 
 /// Opens `cpu`, or `cuda` from libtessera_cuda.so: beside this library, then

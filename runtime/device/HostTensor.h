@@ -39,8 +39,8 @@ class HostTensor {
 public:
   /// The rank holds the tensor. Its present values.
   static HostTensor toRead(const Rank &rank, const TensorInfo &tensor);
-  /// To be filled and stored. Starts as anything: fill every element, or `zero`
-  /// first.
+  /// Makes a tensor to be filled and stored. It starts as anything: fill every
+  /// element, or `zero` first.
   static HostTensor toWrite(const Rank &rank, const TensorInfo &tensor);
 
   HostTensor(HostTensor &&) = default;

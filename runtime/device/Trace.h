@@ -66,7 +66,7 @@ struct RankTrace {
   /// Takes memory for a step of so many calls now, not while it runs.
   explicit RankTrace(int64_t calls = 0);
 
-  /// In the order in which a trace numbers them.
+  /// Returns the threads in the order in which a trace numbers them.
   std::array<const OpTrace *, 3> threads() const {
     return {&program, &background, &messages};
   }

@@ -25,11 +25,12 @@ public:
   Session &session() { return used; }
   const Model &model() const { return used.metadata().model; }
   int64_t hiddenSize() const { return hiddenTensor.shape[2]; }
-  /// 0: the model has no head.
+  /// Returns the positions whose logits can be asked for; 0: the model has no
+  /// head.
   int64_t predictions() const { return *model().predictions; }
 
-  /// TSR_INVALID_ARGUMENT names what of the texts is wrong, or where results
-  /// are not finite.
+  /// Encodes texts. TSR_INVALID_ARGUMENT names what of the texts is wrong, or
+  /// where results are not finite.
   void run(const std::vector<EncoderText> &texts);
 
   // These results are those of the last run. TSR_INVALID_ARGUMENT: it had no
@@ -39,7 +40,8 @@ public:
   /// Pools all positions of a text to one vector. TSR_INVALID_ARGUMENT: the
   /// pooling is not known.
   void pool(int64_t text, tsr_pooling pooling, double *out) const;
-  /// [vocabulary] at a text's position of that number.
+  /// Writes the log probabilities [vocabulary] at a text's position of that
+  /// number.
   void logProbabilities(int64_t text, int64_t which, double *out) const;
 
 private:

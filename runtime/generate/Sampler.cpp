@@ -67,8 +67,9 @@ struct Top {
   double total; ///< sum of exp((logit - largest) / T)
 };
 
-/// `at(k)` is the token of number k and its logit, of `most`. Those that are as
-/// probable as the last one are kept, as `transformers` does.
+/// Finds the tokens that top_k keeps. `at(k)` is the token of number k and its
+/// logit, of `most`. Those that are as probable as the last one are kept, as
+/// `transformers` does.
 template <class At>
 static Top topOf(const At &at, int64_t most, const Sampling &sampling) {
   const double sharpness = 1 / sampling.temperature;
@@ -85,9 +86,9 @@ static Top topOf(const At &at, int64_t most, const Sampling &sampling) {
   return top;
 }
 
-/// `at(k)` is the token of number k and its logit, of `top.count`. For top_p
-/// probabilities are shares of `top.total`: each rule sees what the one before
-/// it left.
+/// Draws a token. `at(k)` is the token of number k and its logit, of
+/// `top.count`. For top_p probabilities are shares of `top.total`: each rule
+/// sees what the one before it left.
 template <class At>
 static Kept sampleSorted(const At &at, const Top &top, const Sampling &sampling,
                          int64_t position) {

@@ -56,8 +56,9 @@ public:
   /// slot has one request; places are within the cache. Else takes note of the
   /// rows.
   void take(const StepRows &step, tsr_status status = TSR_INTERNAL);
-  /// `request` goes on in slot `to` after `count` positions that slot `from` of
-  /// the lane holds, which may be the same one. TSR_INTERNAL: it holds fewer.
+  /// Lets `request` go on in slot `to` after `count` positions that slot `from`
+  /// of the lane holds, which may be the same one. TSR_INTERNAL: it holds
+  /// fewer.
   void fork(int64_t lane, int64_t from, int64_t to, int64_t count,
             int64_t request);
   /// A source of so many tokens has been encoded for a request's slot.

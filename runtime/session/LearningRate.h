@@ -30,10 +30,11 @@ private:
 };
 
 Schedule scheduleOf(const Optimizer &optimizer);
-/// TSR_INVALID_ARGUMENT if a rate is negative or not finite, a count negative,
-/// or a decay given that its kind does not have or its steps have no room for.
+/// Fails with TSR_INVALID_ARGUMENT if a rate is negative or not finite, a count
+/// negative, or a decay given that its kind does not have or its steps have no
+/// room for.
 void checkSchedule(const Schedule &schedule);
-/// 1 / (1 - beta^(step + 1)) (Kingma, Ba 2015).
+/// Returns 1 / (1 - beta^(step + 1)) (Kingma, Ba 2015).
 double biasCorrection(double beta, int64_t step);
 
 } // namespace tessera

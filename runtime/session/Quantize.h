@@ -12,16 +12,16 @@ namespace tessera {
 /// The scales of a tensor; null if it holds its values as they are.
 const TensorInfo *scaleOf(const Metadata &metadata, const TensorInfo &tensor);
 
-/// TSR_UNSUPPORTED, where parameters are integers, for what keeps all bits of
-/// parameters: "saved in a checkpoint".
+/// Fails with TSR_UNSUPPORTED, if parameters are integers, for what keeps all
+/// bits of parameters: "saved in a checkpoint".
 void requireWholeParameters(const Metadata &metadata, const char *what);
 
 /// The largest integer of a channel, and minus the least.
 constexpr double largestInt8 = 127;
 
-/// [scale.elements()]: of each channel of the whole parameter the least f32
-/// that is at least the largest absolute value of `source` there over 127, so
-/// that no value is further than half of it from an integer times it.
+/// Returns [scale.elements()]: for each channel of the whole parameter the
+/// least f32 that is at least the largest absolute value of `source` there over
+/// 127, so that no value is further than half of it from an integer times it.
 /// TSR_INVALID_ARGUMENT if no f32 is.
 std::vector<double> channelScales(const TensorInfo &parameter,
                                   const TensorInfo &scale, const Source &source,

@@ -48,7 +48,8 @@ static Tokens documentsOf(const Model &model, const Tokens &ids) {
   return shared(std::move(rows.values));
 }
 
-/// In a sequence of padding alone, attention is 0 and no label counts.
+/// Returns a sequence's tokens. In one of padding alone, attention is 0 and no
+/// label counts.
 static Tokens tokensOf(const Model &model, const Tokens &ids) {
   Rows rows(model, model.sequence, ids);
   for (int32_t &token : rows.values)

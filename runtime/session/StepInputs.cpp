@@ -35,7 +35,7 @@ static void fillZeros(int64_t, int64_t count, int32_t *out) {
   std::fill_n(out, count, 0);
 }
 
-/// `change(index, token)` in the place of every token.
+/// Puts `change(index, token)` in the place of every token.
 template <class Change>
 static Tokens changed(const Tokens &tokens, const Change &change) {
   return [=](int64_t first, int64_t count, int32_t *out) {
@@ -89,7 +89,8 @@ static StepInputs causalOf(const Model &model, const int32_t *tokens) {
   return inputs;
 }
 
-/// `maskAt(index)` returns the mask of a position and its index in that mask.
+/// Masks tokens; `maskAt(index)` returns the mask of a position and its index
+/// in that mask.
 template <class MaskAt>
 static StepInputs maskedOf(const Model &model, const int32_t *tokens,
                            const MaskAt &maskAt) {
@@ -121,9 +122,9 @@ StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
                   [=](int64_t index) { return MaskPlace(mask.get(), index); });
 }
 
-/// Every run hides the same tokens, so that results can be compared. Each
-/// sequence is masked as a batch of its own, so the others in its batch do not
-/// matter.
+/// Masks tokens for an evaluation. Every run hides the same tokens, so that
+/// results can be compared. Each sequence is masked as a batch of its own, so
+/// the others in its batch do not matter.
 static StepInputs maskedEvaluationOf(const Model &model, const int32_t *tokens,
                                      int64_t first) {
   constexpr int64_t seed = 0;

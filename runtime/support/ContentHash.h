@@ -33,7 +33,7 @@ struct FileContent {
   std::string path;    ///< the path by which this process finds it
   std::string content; ///< size and hash, "1234 bytes (hash 0123...)"
 };
-/// TSR_NOT_FOUND, TSR_IO.
+/// Hashes the content of a file. TSR_NOT_FOUND, TSR_IO.
 FileContent contentOf(const std::string &path);
 
 } // namespace tessera

@@ -16,10 +16,10 @@ namespace tessera {
 
 /// Returns the bytes of one element; 0 for an unknown type.
 int64_t dtypeBytes(int dtype);
-/// "f32", as the metadata spells it.
+/// Returns "f32", the name in the metadata.
 const char *dtypeName(int dtype);
 std::optional<int> dtypeFromName(const std::string &name);
-/// "F32", as safetensors spells it.
+/// Returns "F32", the name in safetensors.
 const char *dtypeFileName(int dtype);
 
 inline float floatFromBits(uint32_t bits) {

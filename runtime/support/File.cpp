@@ -245,7 +245,8 @@ public:
   /// Returns whether the directory can be read; errno says why not.
   explicit operator bool() const { return stream != nullptr; }
   int descriptor() const { return dirfd(stream); }
-  /// Null at the end, with errno 0, and if it cannot be read.
+  /// Returns the next name; null at the end, with errno 0, and if it cannot be
+  /// read.
   const char *next() {
     const dirent *entry;
     do {

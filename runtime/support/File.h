@@ -15,7 +15,7 @@
 namespace tessera {
 
 uint64_t hashBytes(const void *data, size_t bytes);
-/// 16 hexadecimal digits.
+/// Writes a hash as 16 hexadecimal digits.
 std::string hashText(uint64_t hash);
 
 /// A regular file, read-only, of the size it has when it is opened.

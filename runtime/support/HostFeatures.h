@@ -7,10 +7,10 @@
 
 namespace tessera {
 
-/// TSR_UNSUPPORTED if this processor lacks one of `features` (LLVM's names,
-/// with or without '+'): better a message than SIGILL. Names it cannot check
-/// pass. `cpu` is the processor that the artifact names; TESSERA_CPU limits the
-/// features of this one.
+/// Fails with TSR_UNSUPPORTED if this processor lacks one of `features` (LLVM's
+/// names, with or without '+'): better a message than SIGILL. Names it cannot
+/// check pass. `cpu` is the processor that the artifact names; TESSERA_CPU
+/// limits the features of this one.
 void checkHostFeatures(const std::string &artifact, const std::string &cpu,
                        const std::vector<std::string> &features);
 

@@ -20,8 +20,9 @@ public:
   ~OwnedDirectory();
 
   const std::string &path() const { return name; }
-  /// TSR_IO unless the path still leads to the directory, and to our lock: a
-  /// file system may have been unmounted, and what lies below is another disk.
+  /// Fails with TSR_IO unless the path still leads to the directory, and to our
+  /// lock: a file system may have been unmounted, and what lies below is
+  /// another disk.
   void check() const;
   /// Returns whether `other` is a path of this very directory.
   bool isAt(const std::string &other) const;

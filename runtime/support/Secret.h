@@ -30,7 +30,7 @@ private:
 
 /// Returns a number for one connection, which never comes again.
 Digest randomNonce();
-/// In a time that does not tell where they differ.
+/// Compares digests in a time that does not tell where they differ.
 bool isSame(const Digest &one, const Digest &other);
 
 } // namespace tessera

@@ -36,7 +36,8 @@ struct PublicKey {
   bool hasSigned(std::string_view message, const Signature &signature) const;
 };
 
-/// TSR_NOT_FOUND, TSR_IO; TSR_INVALID_ARGUMENT: it holds no such key.
+/// Reads a public key. TSR_NOT_FOUND, TSR_IO; TSR_INVALID_ARGUMENT: it holds no
+/// such key.
 PublicKey readPublicKey(const std::string &path);
 
 class PrivateKey {

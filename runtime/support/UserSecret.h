@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// `tessera/rendezvous-secret` in XDG_STATE_HOME, or in .local/state of the
-/// user's home; "": there is neither.
+/// Returns `tessera/rendezvous-secret` in XDG_STATE_HOME, or in .local/state of
+/// the user's home; "": there is neither.
 std::string userSecretPath();
 
 /// Returns the text of that file, which the first that asks makes of random

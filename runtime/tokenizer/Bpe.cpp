@@ -196,7 +196,7 @@ Bpe::Bpe(const JsonView &part) : Model(part) {
   });
 }
 
-/// "left right", or both in a list.
+/// Reads "left right", or both in a list.
 bool Bpe::readMerge(const nlohmann::json &merge, std::string &left,
                     std::string &right) const {
   if (merge.is_array() && merge.size() == 2 && merge[0].is_string() &&

@@ -31,7 +31,7 @@ protected:
   const std::string where; ///< The step, for errors.
 };
 
-/// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
+/// Reads a decoder. TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
 std::unique_ptr<Decoder> readDecoder(const JsonView &part);
 
 /// The bytes of a token: those that its characters stand for, or its own.

@@ -17,7 +17,7 @@ struct NormalText {
   TextLimit limit;
   std::string scratch; ///< Kept, so that few calls allocate.
 
-  /// `scratch` becomes the text.
+  /// Makes `scratch` the text.
   void take() { text.swap(scratch); }
 };
 
@@ -46,7 +46,7 @@ private:
   const Check check;
 };
 
-/// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
+/// Reads a normalizer. TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
 std::unique_ptr<Normalizer> readNormalizer(const JsonView &part);
 
 std::unique_ptr<Normalizer> readBertNormalizer(const JsonView &part);

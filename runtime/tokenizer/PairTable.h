@@ -28,7 +28,7 @@ public:
   void set(uint32_t left, uint32_t right, Value value) {
     slots[slotOf(keyOf(left, right))] = {keyOf(left, right), value};
   }
-  /// Null if the pair is not there.
+  /// Finds the value of a pair; null if the pair is not there.
   const Value *find(uint32_t left, uint32_t right) const {
     const Slot &slot = slots[slotOf(keyOf(left, right))];
     return slot.key == empty ? nullptr : &slot.value;

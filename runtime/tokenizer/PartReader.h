@@ -18,12 +18,12 @@ namespace tessera {
 /// Returns the part's "type".
 std::string typeOf(const JsonView &part);
 
-/// TSR_UNSUPPORTED names a key that is not one of these.
+/// Fails with TSR_UNSUPPORTED, which names a key that is not one of these.
 void requireKeys(const JsonView &part,
                  std::initializer_list<const char *> keys);
 
-/// TSR_UNSUPPORTED: the part holds more than `most` values, however they are
-/// nested. Each step of a sequence costs time for each text.
+/// Fails with TSR_UNSUPPORTED if the part holds more than `most` values,
+/// however they are nested. Each step of a sequence costs time for each text.
 void requireFewValues(const JsonView &part, size_t most);
 
 /// Return the member `key`, or `standard` if it is missing or null.

@@ -16,7 +16,7 @@ struct PostProcessor {
   std::vector<int32_t> before, after;
 };
 
-/// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
+/// Reads a post-processor. TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
 PostProcessor readPostProcessor(const JsonView &part);
 
 } // namespace tessera

@@ -25,8 +25,8 @@ struct TextLimit {
   size_t original = 0; ///< Bytes of the text as it was given.
   size_t others = 0;   ///< Bytes that the step made of other parts.
 
-  /// TSR_UNSUPPORTED names the step `where` that makes a part of `bytes` bytes,
-  /// if the text then is too long.
+  /// Fails with TSR_UNSUPPORTED, which names the step `where` that makes a part
+  /// of `bytes` bytes, if the text then is too long.
   void require(const std::string &where, size_t bytes) const {
     if (bytes + others > factor * original + spare)
       refuse(where, bytes);
@@ -52,7 +52,7 @@ public:
     most = textBytes * perByte + spare;
     done = 0;
   }
-  /// TSR_UNSUPPORTED names `where`.
+  /// Counts steps. TSR_UNSUPPORTED names `where`.
   void spend(const std::string &where, size_t steps) {
     if ((done += steps) > most)
       refuse(where);

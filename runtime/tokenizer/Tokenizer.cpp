@@ -96,9 +96,9 @@ static constexpr const char *vocabularies[] = {"vocab.json",
        shellWord(folder));
 }
 
-/// `transformers` reads special_tokens_map.json only in older folders, where it
-/// takes precedence over tokenizer_config.json. Some folders have no other
-/// file.
+/// Reads special_tokens_map.json, which `transformers` reads only in older
+/// folders, where it takes precedence over tokenizer_config.json. Some folders
+/// have no other file.
 static void readSpecialTokens(const std::string &path, FolderConfig &config) {
   if (!isFile(path) || (config.hasAddedTokens && !config.endToken.empty()))
     return;

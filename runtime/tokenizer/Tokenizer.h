@@ -29,7 +29,7 @@ public:
                              tsr_special special) const = 0;
   /// Returns the largest id and one.
   virtual int32_t vocabularySize() const = 0;
-  /// -1 if there is no such token.
+  /// Returns the id of a token; -1 if there is no such token.
   virtual int32_t idOf(std::string_view token) const = 0;
   /// Appends the bytes of a token; false if texts are more than the bytes of
   /// their tokens.
@@ -41,7 +41,8 @@ public:
   /// Returns how many bytes of text ids in [0, vocabularySize()) stand for,
   /// characters complete or not.
   size_t countBytes(const std::vector<int32_t> &ids, tsr_special special) const;
-  /// TSR_INVALID_ARGUMENT names an id outside of the vocabulary.
+  /// Fails with TSR_INVALID_ARGUMENT, which names an id outside of the
+  /// vocabulary.
   void requireIds(const int32_t *ids, size_t count) const;
 
   std::string endToken; ///< The token that ends a document; "": none is known.

@@ -40,7 +40,7 @@ private:
     int32_t value = -1;
   };
 
-  /// 0, the root, if there is none.
+  /// Returns a child; 0, the root, if there is none.
   uint32_t child(uint32_t node, unsigned char label) const {
     uint32_t first = nodes[node].firstChild, count = nodes[node].children;
     if (count == 256)

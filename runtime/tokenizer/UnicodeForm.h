@@ -18,7 +18,8 @@ public:
   UnicodeForm(UnicodeForm &&) noexcept;
   ~UnicodeForm();
 
-  /// False if the text is in this form already; else it is, in `out`.
+  /// Normalizes a text into `out`; returns false if the text is in this form
+  /// already.
   bool apply(std::string_view text, std::string &out) const;
 
 private:

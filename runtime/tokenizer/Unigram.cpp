@@ -55,7 +55,7 @@ Unigram::Unigram(const JsonView &part) : Model(part) {
         part.at("unk_id").integer(0, static_cast<int64_t>(scores.size()) - 1));
 }
 
-/// [["token", score], ..]
+/// Reads [["token", score], ..].
 void Unigram::readPieces(const JsonView &view) {
   if (!view.raw().is_array() || view.raw().empty() ||
       view.raw().size() >= TokenTable::mostIds)

@@ -15,7 +15,7 @@ public:
   /// Keeps a reference to the model.
   UnknownRuns(const SentencePieceModel &model, const std::string &source);
 
-  /// `text`, or a copy in `storage` without the middles of long runs.
+  /// Returns `text`, or a copy in `storage` without the middles of long runs.
   /// TSR_UNSUPPORTED: a long run is of characters that rules are for, or that
   /// are within pieces, so that it cannot be shortened.
   std::string_view shorten(std::string_view text, std::string &storage) const;

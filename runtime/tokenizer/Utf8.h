@@ -57,8 +57,8 @@ inline void appendCodePoint(std::string &text, char32_t c) {
 /// Returns the bytes of the longest valid prefix.
 size_t validPrefix(std::string_view text);
 
-/// `text`, or a copy in `storage` with U+FFFD for each maximal part of it that
-/// no UTF-8 begins with, as Python's errors="replace" does.
+/// Returns `text`, or a copy in `storage` with U+FFFD for each maximal part of
+/// it that no UTF-8 begins with, as Python's errors="replace" does.
 std::string_view validUtf8(std::string_view text, std::string &storage);
 
 /// Returns the first characters of `text`, for errors.

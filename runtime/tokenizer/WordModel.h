@@ -65,7 +65,7 @@ private:
   WordCache cache;
 };
 
-/// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
+/// Reads a model. TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
 std::unique_ptr<Model> readModel(const JsonView &part);
 
 std::unique_ptr<Model> readBpe(const JsonView &part);

@@ -23,7 +23,8 @@ CallFrame frameOf(const Offer &offer);
 /// Returns whether a frame is one of this protocol; ends `kind`, which may have
 /// come without its zero.
 bool isFrame(CallFrame &frame);
-/// `kind` points into the frame, of which isFrame is true.
+/// Returns the offer of a frame; `kind` points into the frame, of which isFrame
+/// is true.
 Offer offerOf(const CallFrame &frame);
 
 /// On a control connection, followed by its text.

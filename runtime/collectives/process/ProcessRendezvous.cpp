@@ -143,7 +143,7 @@ public:
     links.peers.resize(options.worldSize);
   }
 
-  /// `checkOthers` throws if a process has ended.
+  /// Connects all processes; `checkOthers` throws if one has ended.
   ProcessLinks connect(Reception &reception,
                        const std::function<void()> &checkOthers) {
     for (int64_t peer = 0; peer < options.rank; ++peer)

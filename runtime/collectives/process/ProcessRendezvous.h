@@ -32,7 +32,7 @@ struct ProcessOptions {
   Processor processor; ///< this process's; equal in all if not compared
 };
 
-/// TSR_INVALID_ARGUMENT.
+/// Checks options. TSR_INVALID_ARGUMENT.
 void checkProcessOptions(const ProcessOptions &options);
 
 /// The rendezvous can be reached from this machine alone.
@@ -49,8 +49,9 @@ struct ProcessLinks {
   SharedProcessor processor;
 };
 
-/// TSR_TIMEOUT names who did not come, and who was refused why; TSR_MISMATCH
-/// who does not agree; TSR_ABORTED who ended after all had come; TSR_IO.
+/// Joins the processes. TSR_TIMEOUT names who did not come, and who was refused
+/// why; TSR_MISMATCH who does not agree; TSR_ABORTED who ended after all had
+/// come; TSR_IO.
 ProcessLinks joinProcesses(const ProcessOptions &options,
                            const Agreement &agreement);
 

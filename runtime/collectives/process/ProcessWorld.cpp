@@ -74,7 +74,8 @@ void ProcessWorld::entered() {
   own.inside.store(true);
 }
 
-/// Best effort: a peer that cannot be told is gone, and noticed as such.
+/// Tells a peer if that is possible: one that cannot be told is gone, and
+/// noticed as such.
 void ProcessWorld::tell(int64_t peer, const ControlMessage &message,
                         const std::string &text) noexcept {
   const Socket &socket = links.peers[peer].control;
@@ -103,7 +104,7 @@ void ProcessWorld::abort(const Status &status) noexcept {
     tellFailure(static_cast<int64_t>(peer));
 }
 
-/// `entries`, one for each peer, are memory that it need not ask for.
+/// Listens; `entries`, one for each peer, are memory that it need not ask for.
 void ProcessWorld::listen(std::vector<pollfd> &entries) noexcept {
   while (!stopping.load()) {
     for (size_t peer = 0; peer < others.size(); ++peer) {

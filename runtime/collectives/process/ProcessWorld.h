@@ -74,7 +74,8 @@ public:
   /// The process has ended, or closed its session; its last words may still be
   /// on their way to `failure`.
   bool isGone(int64_t peer) const { return others[peer].gone.load(); }
-  /// When the peer said last that it works on files; the epoch if never.
+  /// Returns when the peer last said that it works on files; the epoch if
+  /// never.
   Deadline workedAt(int64_t peer);
   /// Describes a wait to the end of the chain: "it is in ... over axis 'tp',
   /// where it waits for rank 3, which does not answer". Asks each rank, and

@@ -37,7 +37,8 @@ static void sendRefusal(const Socket &socket, const Status &why,
   }
 }
 
-/// Only a process that has proven that it knows the secret learns why.
+/// Refuses a process; only one that has proven that it knows the secret learns
+/// why.
 void RendezvousHub::refuse(const Socket &socket, const Objection &why) {
   reception.refuse(why.kind, socket, why.why);
   if (knowsGuests())

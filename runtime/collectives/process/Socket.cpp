@@ -67,7 +67,7 @@ static Socket prepared(int descriptor) {
   return socket;
 }
 
-/// In numbers, of getsockname or getpeername.
+/// Returns the address in numbers, by getsockname or getpeername.
 static std::string hostOf(const Socket &socket,
                           int (*nameOf)(int, sockaddr *, socklen_t *)) {
   sockaddr_storage address{};

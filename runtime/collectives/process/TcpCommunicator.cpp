@@ -56,8 +56,8 @@ void reduceOn(int threads, const Reduction &what, int64_t count,
   });
 }
 
-/// `outer` rows of `bytes`, from one stride to another. Of none both may be
-/// null, which memcpy must not get.
+/// Copies `outer` rows of `bytes`, from one stride to another. Without rows
+/// both may be null, which memcpy must not get.
 void copyRows(int64_t outer, int64_t bytes, const void *src, int64_t srcStride,
               void *dst, int64_t dstStride) {
   if (bytes == 0)

@@ -26,7 +26,7 @@ public:
   Status allGatherCoalesced(const Coalesced &what) override;
   Status reduceScatterCoalesced(const Coalesced &what) override;
   Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers) override;
-  /// On the communicator's own lane, unlike messages.
+  /// Runs on the communicator's own lane, unlike messages.
   Status shift(const Shift &call, const void *src, void *dst) override;
   Status allToAll(const Collective &call, const void *src, void *dst) override;
   Status exchangeRows(const RowExchange &exchange, const void *src,

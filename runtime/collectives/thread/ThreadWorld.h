@@ -33,7 +33,7 @@ public:
   virtual const std::vector<int64_t> &ranks() const = 0;
   virtual bool isComplete() const = 0;
   virtual bool hasArrived(size_t member) const = 0;
-  /// Until it is complete, or the time is over.
+  /// Sleeps until it is complete, or the time is over.
   virtual void sleep(std::chrono::milliseconds time) const = 0;
   /// Returns "all_reduce 'h.3.mlp' of layer 3 (op 12) over axis 'tp'".
   virtual std::string describe(const ThreadWorldOptions &options) const = 0;

@@ -22,8 +22,8 @@ struct AttentionCall : AttentionArguments {
   bool lacksKey() const { return dropout > 0 && !key; }
 };
 
-/// Null, or why the call is not supported: a text without a full stop that
-/// lives for ever. The strides of gradients and the key are not looked at.
+/// Returns null, or why the call is not supported: a text without a full stop
+/// that lives for ever. The strides of gradients and the key are not looked at.
 const char *checkAttention(const AttentionCall &call);
 
 /// Check what only forward asks for, and what only backward uses, likewise.

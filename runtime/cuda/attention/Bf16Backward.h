@@ -220,7 +220,7 @@ private:
     addProduct<Exec, D>(state.first, left, stage);
   }
 
-  /// In: scores and dP. Out: P (zero where dropped) and dS.
+  /// Replaces scores and dP by P (zero where dropped) and dS.
   template <typename Exec, bool Masked>
   static TSR_DEVICE void gradients(const AttentionParams &p, const Block &block,
                                    const DropoutMask &mask,

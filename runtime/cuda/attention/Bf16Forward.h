@@ -196,7 +196,8 @@ private:
     }
   }
 
-  /// Only keys are hidden: rows of queries that do not exist are not stored.
+  /// Hides scores of keys alone: rows of queries that do not exist are not
+  /// stored.
   template <typename Exec>
   static TSR_DEVICE void hideScores(const AttentionParams &p,
                                     const Block &block, int key, Scores &s) {

@@ -104,7 +104,7 @@ struct CudaExec {
   }
   static TSR_DEVICE int countBits(uint32_t bits) { return __popc(bits); }
   static TSR_DEVICE float maximum(float a, float b) { return fmaxf(a, b); }
-  /// 2^x, relative error below 2^-22; 0 for -inf.
+  /// Computes 2^x, relative error below 2^-22; 0 for -inf.
   static TSR_DEVICE float exp2(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -38,7 +38,7 @@ template <int Rows, int Pitch, int Threads> struct DiagonalSums {
     return Exec::thread() < kDiagonals ? *entry<Exec>(p, key) : 0;
   }
 
-  /// `old`: what `read` gave.
+  /// Adds to the sums; `old` is what `read` gave.
   template <typename Exec>
   TSR_DEVICE void add(const AttentionParams &p, int key, float old,
                       const float *tile) const {

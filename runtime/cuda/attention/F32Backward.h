@@ -133,7 +133,7 @@ private:
     addF32Product<Exec>(state.first, scores, streamed);
   }
 
-  /// In: scores and dP. Out: P (zero where dropped) and dS.
+  /// Replaces scores and dP by P (zero where dropped) and dS.
   template <typename Exec>
   static TSR_DEVICE void gradients(const AttentionParams &p, const Block &block,
                                    const DropoutMask &mask,

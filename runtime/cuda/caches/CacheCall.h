@@ -13,7 +13,7 @@
 
 namespace tessera::cuda {
 
-/// "", or why device 'cuda' cannot run the call.
+/// Return "", or why device 'cuda' cannot run the call.
 std::string checkAppend(const AppendProblem &call);
 std::string checkCachedAttention(const CacheProblem &call);
 std::string checkMergeMeans(const MeansProblem &call);

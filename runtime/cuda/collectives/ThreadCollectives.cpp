@@ -152,7 +152,8 @@ void ThreadCollectives::waitFor(const Place &place, Event Order::*event) {
           "waiting for a rank");
 }
 
-/// After this the stream may read and write the others' buffers.
+/// Enters a collective; after this the stream may read and write the others'
+/// buffers.
 Status ThreadCollectives::enter(Place &place, Offer offer) {
   if (place.seat.size() == 1) {
     place.seat.group->offer(0) = offer;
@@ -169,7 +170,8 @@ Status ThreadCollectives::enter(Place &place, Offer offer) {
   return {};
 }
 
-/// After this nobody reads or writes this rank's buffer any more.
+/// Leaves a collective; after this nobody reads or writes this rank's buffer
+/// any more.
 Status ThreadCollectives::leave(Place &place) {
   if (place.seat.size() == 1)
     return {};

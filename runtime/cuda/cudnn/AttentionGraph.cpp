@@ -7,7 +7,8 @@
 namespace tessera::cuda {
 
 namespace {
-/// [batch, heads, positions, head_dim] of rows with `row` elements.
+/// Returns the layout [batch, heads, positions, head_dim] of rows with `row`
+/// elements.
 TensorLayout rowsOf(const AttentionCall &c, int64_t heads, int64_t positions,
                     int64_t row) {
   return {{c.batch, heads, positions, c.headDim},

@@ -25,7 +25,8 @@ enum AttentionTensor : int64_t {
   GraphDelta, ///< f32 [batch, heads, seqQ, 1] in the workspace
 };
 
-/// Null, or why cuDNN does not compute this call: what the graphs leave out.
+/// Returns null, or why cuDNN does not compute this call: what the graphs leave
+/// out.
 const char *checkGraphAttention(const AttentionCall &call);
 
 /// O and the log-sum-exp of scaled scores. Throws as Descriptor does.

@@ -23,7 +23,7 @@ template <typename T> struct Matrix {
   const int *list;
   int rows, columns;
 
-  /// -1: there is no such row.
+  /// Returns the number of a row; -1: there is no such row.
   TSR_DEVICE int number(int r) const {
     return r >= rows ? -1 : list ? list[r] : r;
   }

@@ -13,7 +13,7 @@
 
 namespace tessera::cuda {
 
-/// "", or why device 'cuda' cannot run the call.
+/// Returns "", or why device 'cuda' cannot run the call.
 std::string checkRouted(const RoutedProblem &call);
 
 /// Bytes of device memory, 16-byte aligned, that hold nothing between calls:
@@ -37,7 +37,7 @@ struct GatedRows {
   int64_t experts, tokens, rowBytes;
   void *rows;
 };
-/// "", or why device 'cuda' cannot set them to zero.
+/// Returns "", or why device 'cuda' cannot set them to zero.
 std::string checkGatedRows(const GatedRows &rows);
 UnroutedRows unroutedOf(const GatedRows &rows);
 

@@ -54,7 +54,8 @@ struct RoutedParams {
   TSR_DEVICE int64_t firstRow(int expert) const {
     return starts ? int64_t(starts[expert]) : int64_t(expert) * tokens;
   }
-  /// Null: its rows are one after the other.
+  /// Returns the list of an expert's tokens; null: its rows are one after the
+  /// other.
   TSR_DEVICE const int *listOf(int expert) const {
     return lists ? lists + int64_t(expert) * tokens : nullptr;
   }

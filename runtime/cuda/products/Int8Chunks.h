@@ -30,7 +30,7 @@ struct Int8Chunk {
   GemmProblem product;
 };
 
-/// "", or why device 'cuda' cannot run the product.
+/// Returns "", or why device 'cuda' cannot run the product.
 std::string checkInt8(const GemmProblem &problem);
 /// Returns the columns of a chunk; the last one may have fewer.
 int64_t int8Columns(const GemmProblem &problem);

@@ -206,7 +206,8 @@ bool MatrixProducts::choose(Plan &plan, const GemmProblem &problem) {
   return true;
 }
 
-/// False where the library lacks the epilogue for the types and alignment.
+/// Chooses an algorithm; returns false if the library lacks the epilogue for
+/// the types and alignment.
 bool MatrixProducts::chooseWithEpilogue(Plan &plan,
                                         const GemmProblem &problem) {
   // cublasLt.h, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD.

@@ -30,7 +30,8 @@ public:
   /// Throws.
   void prepare(const GemmProblem &problem);
 
-  /// `workspace`: productWorkspaceBytes of device memory. Throws.
+  /// Runs a product; `workspace` is productWorkspaceBytes of device memory.
+  /// Throws.
   void run(const GemmProblem &problem, void *workspace, cudaStream_t stream);
 
   /// Forms of products so far whose epilogue the library does not have.

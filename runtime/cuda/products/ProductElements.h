@@ -85,7 +85,8 @@ TSR_DEVICE void widenIntegersOf(const Integers &integers, T *to, int64_t i) {
       floats;
 }
 
-/// Every `stride`th term of sum i, from `first` on. In is In of the operand.
+/// Adds every `stride`th term of sum i, from `first` on. In is In of the
+/// operand.
 template <class In>
 TSR_DEVICE auto sumTerms(const GemmTerms &terms, int64_t i, int64_t first,
                          int64_t stride) {

@@ -11,7 +11,7 @@
 
 namespace tessera::cuda {
 
-/// "", or why device 'cuda' cannot run the call.
+/// Return "", or why device 'cuda' cannot run the call.
 std::string checkPenalize(const PenalizeProblem &call);
 std::string checkTop(const TopProblem &call);
 std::string checkMergeTop(const MergeTopProblem &call);

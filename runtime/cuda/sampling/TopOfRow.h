@@ -20,8 +20,8 @@ struct Noise {
   TSR_DEVICE static double of(uint32_t word) {
     return -log(-log((word + 0.5) / 4294967296.0));
   }
-  /// No less, and cheap: -log(-log(u)) <= -log(1 - u), with room for the error
-  /// of a logarithm in f32.
+  /// Returns a bound that is no less than the noise, and cheap: -log(-log(u))
+  /// <= -log(1 - u), with room for the error of a logarithm in f32.
   template <typename Exec> TSR_DEVICE static float bound(uint32_t word) {
     constexpr float ln2 = 0.69314718f, room = 1e-3f;
     return (32.0f - Exec::log2(float(~word) + 0.5f)) * ln2 + room;

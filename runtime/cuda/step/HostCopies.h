@@ -16,7 +16,7 @@ public:
 
   /// Null: there is not as much left before the next `release`.
   unsigned char *take(int64_t bytes);
-  /// When the GPU has read what was taken.
+  /// Releases what was taken, once the GPU has read it.
   void release() { taken = 0; }
 
 private:

@@ -13,7 +13,7 @@ namespace tessera::cuda {
 
 class LaunchBatch {
 public:
-  /// Called before a pass.
+  /// Clears the batch before a pass.
   void clear() { count = 0; }
   /// Returns whether the call is one of several that run as one.
   bool has(const Call &call) const {

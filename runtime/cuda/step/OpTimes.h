@@ -22,7 +22,7 @@ public:
   void begin(int64_t op, cudaStream_t stream);
   /// Ends the op that was begun last.
   void end(cudaStream_t stream);
-  /// When the streams are done.
+  /// Reports times when the streams are done.
   void report(RankTrace &trace, const RoundCounts &rounds) const;
 
 private:

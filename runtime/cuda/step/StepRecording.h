@@ -18,7 +18,7 @@ namespace tessera::cuda {
 
 class StepRecording {
 public:
-  /// Called before a recording pass.
+  /// Clears the recording before a recording pass.
   void clear();
   /// Records a call outside of all lists.
   void record(const Call &call);

@@ -15,13 +15,13 @@ namespace tessera::cuda {
 
 class StepScalars {
 public:
-  /// Called before a recording pass.
+  /// Clears the scalars before a recording pass.
   void clear() { scalars.clear(); }
   void put(const int64_t *values, int64_t count) {
     scalars.insert(scalars.end(), values, values + count);
   }
 
-  /// Called before a submission pass; `address` is where the scalars lie on the
+  /// Begins a submission pass; `address` is where the scalars lie on the
   /// device.
   void begin(const int64_t *address) {
     next = address;

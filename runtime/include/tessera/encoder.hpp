@@ -19,7 +19,7 @@ struct EncoderText {
 /// A model that encodes texts; may outlive the Artifact.
 class Encoder {
 public:
-  /// Without weights parameters are drawn from the seed.
+  /// Opens an encoder. Without weights parameters are drawn from the seed.
   explicit Encoder(const Artifact &artifact, const std::string &weights = "",
                    const tsr_session_options &options = sessionOptions())
       : vocabulary(artifact.vocabulary()) {

@@ -306,7 +306,7 @@ inline tsr_score_options scoreOptions() {
 /// thread, everything else for any.
 class Generator {
 public:
-  /// Without weights parameters are drawn from the seed.
+  /// Opens a generator. Without weights parameters are drawn from the seed.
   explicit Generator(const Artifact &artifact, const std::string &weights = "",
                      const tsr_session_options &options = sessionOptions()) {
     tsr_generator *raw = nullptr;
@@ -472,7 +472,7 @@ public:
     checkRuns();
     return scored[generator.score(tokens, given, options)].get_future();
   }
-  /// Nothing happens if it has ended.
+  /// Cancels a request; nothing happens if it has ended.
   void cancel(const GeneratorRequest &request) {
     tsr_generator_cancel(generator.get(), request.number);
   }
@@ -572,9 +572,10 @@ public:
                                 &found.share));
     return found;
   }
-  /// 1 if all files are text.
+  /// Returns the bytes of a token; 1 if all files are text.
   std::int64_t tokenBytes() const { return tsr_data_token_bytes(get()); }
-  /// 0 if no file says where its documents begin.
+  /// Returns how many documents there are; 0 if no file says where its
+  /// documents begin.
   std::int64_t documents() const { return tsr_data_documents(get()); }
   struct Document {
     std::int64_t first, tokens; ///< in all files, joined in order
@@ -585,7 +586,8 @@ public:
         tsr_data_document(get(), number, &found.first, &found.tokens));
     return found;
   }
-  /// [batch, sequence + 1] of a step; with targets [batch, sequence + target].
+  /// Returns [batch, sequence + 1] tokens of a step; with targets [batch,
+  /// sequence + target].
   std::vector<std::int32_t> batch(std::int64_t step, std::int64_t size) const {
     std::vector<std::int32_t> tokens(
         size > 0 ? static_cast<std::size_t>(size * columns) : 1);
