@@ -147,7 +147,7 @@ LogicalResult CheckMessagesPass::checkLoops() {
   return success();
 }
 
-/// Every coordinate on the axis of stages has a program.
+/// Checks that every coordinate on the axis of stages has a program.
 LogicalResult CheckMessagesPass::checkStages() {
   func::FuncOp first = steps.front();
   if (!first->hasAttr(rt::RTDialect::kStageAttr))

@@ -36,7 +36,7 @@ Operation *lastSource(Operation *op, OpOrder &order) {
   return last;
 }
 
-/// Nothing else reads what a collective writes in place.
+/// Returns whether nothing else reads what a collective writes in place.
 bool ownsWhatItWrites(CollectiveOpInterface op) {
   OpOperand *tied = inPlaceOperand(op);
   return !tied || tied->get().hasOneUse();

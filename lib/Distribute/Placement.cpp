@@ -95,7 +95,7 @@ bool ShardingPlan::isGathered(Value value) const {
          stateOf(value.getType(), kDataAxis).isSharded();
 }
 
-/// Every operand's factors are among the result's.
+/// Returns whether every operand's factors are among the result's.
 static bool isElementwise(Operation *op) {
   auto iface = dyn_cast<DistributableOpInterface>(op);
   if (!iface || op->getNumResults() != 1)

@@ -103,7 +103,8 @@ static int64_t shrunkTo(int64_t size, int64_t least, int64_t ranks) {
   return std::min(size, rest + parts * ranks);
 }
 
-/// With at least ranks (ranks - 1) elements every rank has some.
+/// Returns a size with which every rank has some elements: at least ranks
+/// (ranks - 1).
 int64_t tessera::shrunkSize(int64_t size, int64_t limit, int64_t ranks) {
   return shrunkTo(size, std::max(limit, ranks * (ranks - 1)), ranks);
 }
@@ -115,7 +116,8 @@ int64_t tessera::shrunkHeadSize(int64_t headSize,
   return shrunkSize(headSize, limit, std::lcm<int64_t>(2, options.dataRanks));
 }
 
-/// No rank is without heads: what does not divide them is refused.
+/// Returns a number of heads with which no rank is without: ranks that do not
+/// divide them are refused.
 int64_t tessera::shrunkHeads(int64_t heads, const ShrinkOptions &options) {
   constexpr int64_t limit = 8;
   return shrunkTo(heads, limit, options.headRanks);

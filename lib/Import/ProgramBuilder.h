@@ -104,7 +104,8 @@ protected:
   /// Looks up rows of a table. Lookups of `padding` have no gradient.
   mlir::Value lookup(mlir::Value ids, mlir::Value table,
                      std::optional<int64_t> padding = std::nullopt);
-  /// 1 for labels, or segments, that are not negative, and 0 for others.
+  /// Returns 1 for labels, or segments, that are not negative, and 0 for
+  /// others.
   mlir::Value counted(mlir::Value labels);
   mlir::Value dropout(mlir::Value x, double p);
   /// Its parameters NAME.weight and NAME.bias have the last dimension.

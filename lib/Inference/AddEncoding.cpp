@@ -28,7 +28,8 @@ public:
   explicit EncodingBuilder(func::FuncOp func)
       : func(func), b(func.getContext()) {}
 
-  /// 0 predictions: there is no head, and only hidden states are returned.
+  /// Builds the program. With 0 predictions there is no head, and only hidden
+  /// states are returned.
   LogicalResult run(int64_t predictions);
 
 private:

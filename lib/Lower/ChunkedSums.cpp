@@ -94,8 +94,8 @@ SmallVector<int64_t> SumBuilder::sizes(StringRef of) const {
   return found;
 }
 
-/// In a sum over everything, the factors that are not cut are added first:
-/// those after the factor that is cut, then those before it.
+/// Adds the factors that are not cut first, in a sum over everything: those
+/// after the factor that is cut, then those before it.
 void SumBuilder::addOtherFactors(char chunked) {
   size_t at = letters.find(chunked);
   std::string front = letters.substr(0, at + 1), last(1, chunked);

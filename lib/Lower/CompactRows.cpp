@@ -39,7 +39,7 @@ void expandKept(Value value, RankedTensorType type, Value gates) {
                  kept);
 }
 
-/// "xbsf,xbsf->xbsf" -> "xf,xf->xf"
+/// Rewrites "xbsf,xbsf->xbsf" as "xf,xf->xf".
 StringAttr withoutTokens(StringAttr spec) {
   dist::Signature sig = dist::Signature::parse(spec.getValue());
   std::string letters = {sig.out.front(), sig.out.back()};

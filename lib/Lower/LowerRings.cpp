@@ -24,7 +24,7 @@ namespace {
 /// The state that forward and backward of one attention share.
 class Ring {
 public:
-  /// Null where keys are not split.
+  /// Returns the ring of an attention; null if keys are not split.
   template <typename OpTy> static std::optional<Ring> of(OpTy op);
 
   LogicalResult lower(nn::AttentionOp op);

@@ -24,10 +24,10 @@ FailureOr<RingSlices> RingSlices::of(Operation *op, const FactorSpan &keys,
                               "of a rank must be even";
 }
 
-/// With an early and a late chunk on each rank, late queries see all early
-/// keys, unless a window hides some, early queries no late ones; of the other
-/// two pairs each rank has one to compute in every step, and both halves of
-/// them in the first.
+/// Returns the visible pairs. With an early and a late chunk on each rank, late
+/// queries see all early keys, unless a window hides some, early queries no
+/// late ones; of the other two pairs each rank has one to compute in every
+/// step, and both halves of them in the first.
 ArrayRef<RingSlices::Pair> RingSlices::pairs() const {
   static constexpr Pair slices[] = {{0, 0, true}};
   static constexpr Pair halves[] = {{1, 1, true}, {1, 0, false}, {0, 0, true}};
@@ -118,8 +118,8 @@ RingParts RingSlices::pass(const RingParts &parts, int64_t distance,
   return shifted;
 }
 
-/// After `step` shifts a rank has the parts of rank r - step. Late chunks are
-/// counted from the end.
+/// Computes the start from the shifts: after `step` of them a rank has the
+/// parts of rank r - step. Late chunks are counted from the end.
 Value RingSlices::start(int64_t step, unsigned part, int64_t length) {
   Location loc = op->getLoc();
   Value rank = rt::CoordOp::create(b, loc, b.getI64Type(), axis);

@@ -36,7 +36,7 @@ struct RowWork {
   makeRoomAfter(llvm::ArrayRef<mlir::Operation *> finals) const;
 };
 
-/// Every layer's work on compact rows that are exchanged.
+/// Finds every layer's work on compact rows that are exchanged.
 std::deque<RowWork> findRowWork(mlir::ModuleOp module);
 
 } // namespace tessera

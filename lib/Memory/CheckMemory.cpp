@@ -201,7 +201,7 @@ LogicalResult Checker::checkPending(RuntimeCallOpInterface call) {
   return success();
 }
 
-/// In-place operands are written, not read.
+/// Starts a call; its in-place operands are written, not read.
 void Checker::start(AsyncOpInterface op) {
   auto call = cast<RuntimeCallOpInterface>(op.getOperation());
   SmallVector<ByteRange> reads, writes;

@@ -20,7 +20,7 @@ public:
   mlir::LogicalResult finish(WaitOp wait);
   mlir::LogicalResult checkRead(mlir::Operation *op, ByteRange bytes) const;
   mlir::LogicalResult checkWrite(mlir::Operation *op, ByteRange bytes) const;
-  /// At the end of a block: it has waited for all that it started.
+  /// Checks at the end of a block that it has waited for all that it started.
   mlir::LogicalResult checkNoneIn(mlir::Block &block) const;
 
 private:

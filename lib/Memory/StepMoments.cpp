@@ -35,7 +35,7 @@ Moment StepMoments::at(int64_t time) const {
           nn::stringifyPhase(nn::phaseOf(op)).str()};
 }
 
-/// "B0 3": the task for the fourth micro-batch.
+/// Returns "B0 3" for the task of the fourth micro-batch.
 std::string StepMoments::taskAt(int64_t number) const {
   TaskOrder::Entry entry = order->entries()[number];
   return (TaskOp(order->parts()[entry.part].begin).getName() + " " +

@@ -17,7 +17,8 @@ public:
               const TaskTimes &times, const TaskOrder *order);
 
   int64_t end() const; ///< The last time.
-  /// Empty before the first op and at the return.
+  /// Returns the op that runs at a time; empty before the first op and at the
+  /// return.
   Moment at(int64_t time) const;
 
 private:

@@ -34,7 +34,7 @@ public:
   mlir::Value times(mlir::Value x, mlir::Value y);
   mlir::Value cast(mlir::Value x, mlir::Type element);
 
-  /// 0, 1, 2, .. as a tensor [size].
+  /// Returns 0, 1, 2, .. as a tensor [size].
   mlir::Value count(int64_t size);
   /// Returns a tensor of the letters: the sum of the letter's index times its
   /// weight, over all letters.

@@ -30,7 +30,7 @@ const Defaults &defaultsOf(OptimizerKind kind) {
   return kDefaults[0];
 }
 
-/// "sgd and muon": those for which `takes` holds.
+/// Returns "sgd and muon", the kinds for which `takes` holds.
 template <typename Takes> std::string listKinds(Takes takes) {
   std::vector<std::string> names;
   for (const Defaults &row : kDefaults)

@@ -22,7 +22,7 @@ constexpr struct {
               {"GB", 1e9},     {"TB", 1e12},   {"KiB", 0x1p10}, {"MiB", 0x1p20},
               {"GiB", 0x1p30}, {"TiB", 0x1p40}};
 
-/// "4096", "900MiB", "1.5 GiB", "5GB" (of 1000 MB): bytes, rounded down;
+/// Parses "4096", "900MiB", "1.5 GiB", "5GB" (of 1000 MB): bytes, rounded down;
 /// nullopt for anything else and for less than a byte.
 std::optional<int64_t> parseBytes(const std::string &text) {
   char *end = nullptr;
@@ -99,7 +99,8 @@ int64_t mostOf(FlagCheck check) {
                                  : kMostCount;
 }
 
-/// "a whole number above 0" where the text is another number.
+/// Returns "a whole number above 0" and the like, if the text is another
+/// number.
 std::string refuseInteger(const std::string &flag, FlagCheck check,
                           const std::string &text) {
   std::optional<double> number = parseNumber(text);

@@ -268,9 +268,9 @@ Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
   return exchanged;
 }
 
-/// Every rank gets the parts of what it will have of all ranks, in their order,
-/// and merges them: so all have the same bits. Returns null where parts would
-/// need padding.
+/// Gives every rank the parts of what it will have of all ranks, in their
+/// order, and merges them: so all have the same bits. Returns null if parts
+/// would need padding.
 Operation *LocalizePass::merge(OpBuilder &b, ConvertOp op) {
   int64_t ranks = mesh.getSize(op.getAxis()), dim = op.getTo().where;
   RankedTensorType part = localType(op.getInput().getType());

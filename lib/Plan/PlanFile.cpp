@@ -66,8 +66,8 @@ static bool isAboutLayers(StringRef option) {
          option == PlanFile::kReplicatedOption;
 }
 
-/// "0-3=full,7=none" as [{"layers": "0-3", "recompute": "full"}, ...], and
-/// "0-3,7" as [{"layers": "0-3", "sharding": "replicated"}, ...].
+/// Writes "0-3=full,7=none" as [{"layers": "0-3", "recompute": "full"}, ...],
+/// and "0-3,7" as [{"layers": "0-3", "sharding": "replicated"}, ...].
 static void addLayers(json::Array &layers, StringRef option, StringRef text) {
   SmallVector<StringRef> ranges;
   text.split(ranges, ',');

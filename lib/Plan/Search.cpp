@@ -161,7 +161,8 @@ bool Searcher::tryInOrder(size_t kept) {
   }
 }
 
-/// Those that were not evaluated, each once, and may be better than the best.
+/// Returns the neighbours that were not evaluated, each once, and may be better
+/// than the best.
 std::vector<Guess> Searcher::nextTo(size_t number) {
   std::vector<Guess> fresh;
   std::set<size_t> known = seen;

@@ -135,12 +135,12 @@ public:
     find(key, isRequired);
     return {pairs(key, true)};
   }
-  /// [[number, number, number, number], ...], all above 0; none if the key is
-  /// missing.
+  /// Reads [[number, number, number, number], ...], all above 0; none if the
+  /// key is missing.
   ShapeRates shapes(const std::string &key);
   /// The tables of [[key]], of which there must be one.
   std::vector<const toml::table *> tables(const std::string &key);
-  /// [[number, number], ...], all above 0; none if the key is missing.
+  /// Reads [[number, number], ...], all above 0; none if the key is missing.
   std::vector<std::pair<double, double>> pairs(const std::string &key,
                                                bool grows);
 

@@ -18,7 +18,8 @@ public:
   SharedCores(const Program &program, const Cluster &cluster,
               const StepTimes &own);
 
-  /// When that happens which would happen at `time` with cores of its own.
+  /// Returns when that happens which would happen at `time` with cores of its
+  /// own.
   double at(double time) const;
 
 private:

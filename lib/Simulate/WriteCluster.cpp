@@ -36,7 +36,7 @@ static std::string quoted(const std::string &text) {
   return result + "\"";
 }
 
-/// Nothing without points.
+/// Writes a line for each point; nothing without points.
 static std::string lines(const char *key, const SizeCurve &curve,
                          NumberText number = ::number) {
   std::string text;

@@ -51,8 +51,8 @@ static constexpr const char *kKnownCpus =
     "native, x86-64-v2, x86-64-v3, x86-64-v4, haswell, skylake-avx512, "
     "icelake-server, sapphirerapids, znver2, znver3, znver4, znver5";
 
-/// Once: LLVM's list of targets is not guarded, and two programs may be
-/// compiled at the same time.
+/// Registers the target once: LLVM's list of targets is not guarded, and two
+/// programs may be compiled at the same time.
 static void registerTarget() {
   static std::once_flag once;
   std::call_once(once, [] {

@@ -22,9 +22,9 @@ struct CpuTarget {
   /// Width of the widest vector register that code should use: 128, 256, 512.
   unsigned vectorBits = 128;
 
-  /// "native" is the CPU of this machine with the features it reports, or the
-  /// path that TESSERA_CPU names (abi_cpu.def), which is a name, too. An
-  /// unknown name is an error that lists valid ones.
+  /// Finds a target. "native" is the CPU of this machine with the features it
+  /// reports, or the path that TESSERA_CPU names (abi_cpu.def), which is a
+  /// name, too. An unknown name is an error that lists valid ones.
   static mlir::FailureOr<CpuTarget> get(llvm::StringRef name,
                                         EmitError emitError);
 

@@ -23,8 +23,8 @@ static constexpr unsigned kBlackwell = 100;
 /// over the gradients of some 45 layers exceeds.
 static constexpr const char *kLongParameters = "+ptx81";
 
-/// Once: LLVM's list of targets is not guarded, and two programs may be
-/// compiled at the same time.
+/// Registers the target once: LLVM's list of targets is not guarded, and two
+/// programs may be compiled at the same time.
 static void registerTarget() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -46,7 +46,7 @@ static const llvm::Target *findTarget(const llvm::Triple &triple,
   return target;
 }
 
-/// "sm_90a" is 90.
+/// Returns 90 for "sm_90a".
 static unsigned numberOf(StringRef arch) {
   unsigned number = 0;
   arch.consume_front("sm_");

@@ -26,8 +26,8 @@ static bool isEmulated(StringRef name) {
   return name.ends_with("_thread") || name.ends_with("_descriptor");
 }
 
-/// Only what is asked for is visible; the rest is hidden rather than internal,
-/// since host code and kernels become two objects.
+/// Makes only what is asked for visible; the rest is hidden rather than
+/// internal, since host code and kernels become two objects.
 static void setLinkage(llvm::Module &module,
                        const SharedObjectOptions &options) {
   for (llvm::GlobalObject &global : module.global_objects()) {

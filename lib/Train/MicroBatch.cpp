@@ -116,8 +116,9 @@ bool MicroBatchPass::isPrologue(Operation *op) const {
   return zero < 3 && isa<nn::PrefixOp>(op);
 }
 
-/// From stage 2 of ZeRO on, gradients are scattered in the body. Sums of a
-/// fixed order are whole before those of micro-batches are added.
+/// Returns whether an op stays behind the body. From stage 2 of ZeRO on,
+/// gradients are scattered in the body. Sums of a fixed order are whole before
+/// those of micro-batches are added.
 bool MicroBatchPass::isEpilogue(Operation *op) const {
   if (count > 1 && dist::chunksOf(op))
     return false;

@@ -22,7 +22,8 @@ public:
   void addSource(unsigned vertex);
   void addSink(unsigned vertex);
 
-  /// If several cuts are cheapest, this is the one nearest to the sinks.
+  /// Finds the cut; if several are cheapest, this is the one nearest to the
+  /// sinks.
   void solve();
   /// Returns whether the vertex is part of the cut.
   bool isCut(unsigned vertex) const;

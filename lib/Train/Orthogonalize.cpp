@@ -154,7 +154,8 @@ static double roundingOf(Value x) {
   return terms * std::ldexp(1.0, -static_cast<int>(type.getFPMantissaWidth()));
 }
 
-/// 1 where the norm of a matrix is above the rounding of that of all, else 0.
+/// Computes 1 where the norm of a matrix is above the rounding of that of all,
+/// else 0.
 static Value hasDirection(OptimizerOps &ops, Value own, Value all, Value x) {
   Value above = ops.combined({own, all}, {1, -roundingOf(x)});
   return ops.map(nn::Function::Sign, ops.map(nn::Function::Relu, above));

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// "1 step", "2 steps", "1 micro-batch", "2 micro-batches".
+/// Returns "1 step", "2 steps", "1 micro-batch", "2 micro-batches".
 inline std::string counted(int64_t count, const std::string &noun) {
   bool hisses = noun.size() > 1 && noun.compare(noun.size() - 2, 2, "ch") == 0;
   return std::to_string(count) + " " + noun +

@@ -17,7 +17,7 @@ namespace tessera {
 struct Layers {
   int64_t first = 0, last = 0;
 
-  /// "3", "0-3".
+  /// Returns "3" or "0-3".
   std::string layers() const;
 };
 

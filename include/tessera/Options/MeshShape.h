@@ -29,7 +29,7 @@ struct MeshShape {
   std::string add(MeshAxis axis, int64_t size);
   std::string str() const;
   int64_t ranks() const;
-  /// 1 for an axis that the mesh does not have.
+  /// Returns the size of an axis; 1 for an axis that the mesh does not have.
   int64_t sizeOf(MeshAxis axis) const;
 };
 

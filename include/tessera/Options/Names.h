@@ -34,7 +34,7 @@ template <typename Enum> std::optional<Enum> fromName(const std::string &name) {
   return std::nullopt;
 }
 
-/// "f32, bf16 or f64"; with quotes "'f32', 'bf16' or 'f64'".
+/// Returns "f32, bf16 or f64"; with quotes "'f32', 'bf16' or 'f64'".
 template <typename Enum>
 std::string listNames(const char *last = "or", const char *quote = "") {
   std::string text;

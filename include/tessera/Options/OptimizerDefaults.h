@@ -14,8 +14,8 @@ namespace tessera {
 /// optimizer's.
 std::string checkOptimizer(const OptimizerOptions &given);
 
-/// With the optimizer's own values for what was not given; 0 for what it does
-/// not take.
+/// Fills in the optimizer's own values for options that are not given; 0 for
+/// those that it does not take.
 OptimizerOptions completed(OptimizerOptions given);
 
 /// Returns whether it has the bias corrections of its moments as inputs.

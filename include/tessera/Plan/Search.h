@@ -75,8 +75,9 @@ struct SearchResult {
   bool isComplete = false;
 };
 
-/// If every estimate keeps to the margins and evaluations suffice, the cheapest
-/// of the candidates to begin with is evaluated.
+/// Searches for the cheapest candidate. If every estimate keeps to the margins
+/// and evaluations suffice, the cheapest of the candidates to begin with is
+/// evaluated.
 SearchResult search(const SearchProblem &problem, const SearchLimits &limits);
 
 } // namespace tessera::plan

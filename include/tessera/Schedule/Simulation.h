@@ -37,7 +37,7 @@ struct Simulation {
   std::string error;
 };
 
-/// Also checks that every task is there once.
+/// Simulates a schedule, and checks that every task is there once.
 Simulation simulate(const PipelineSchedule &schedule, const Times &times);
 
 /// The bubble's share for chunks of equal time, from the literature: GPipe

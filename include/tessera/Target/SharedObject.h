@@ -44,8 +44,8 @@ emitObjects(mlir::ModuleOp module, const CpuTarget &target,
 /// or of the PATH; without it ld.lld of LLVM 22, else of the PATH.
 llvm::ErrorOr<std::string> findLinker();
 
-/// `linker` as in SharedObjectOptions. Symbols of neither the objects nor libc
-/// or libm are an error.
+/// Links objects; `linker` is that of SharedObjectOptions. Symbols of neither
+/// the objects nor libc or libm are an error.
 mlir::FailureOr<ObjectCode> linkSharedObject(llvm::ArrayRef<ObjectCode> objects,
                                              llvm::StringRef linker,
                                              EmitError emitError);

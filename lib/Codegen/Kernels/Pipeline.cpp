@@ -24,7 +24,8 @@ namespace {
 #include "tessera/Codegen/Kernels/Passes.h.inc"
 } // namespace
 
-/// No vector unit computes in bf16: widen operands, round results.
+/// Widens operands and rounds results of bf16, in which no vector unit
+/// computes.
 static void addBFloat16Lowering(OpPassManager &kernels) {
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
   emulate.sourceTypeStrs = {"bf16"};

@@ -46,7 +46,7 @@ static Value reducedExp(FloatBuilder &b, Value x, Value &n) {
   return b.add(tail, b.constant(1.0f));
 }
 
-/// For |x| <= 87: neither overflow nor subnormal results.
+/// Computes exp for |x| <= 87: neither overflow nor subnormal results.
 static Value boundedExp(FloatBuilder &b, Value x) {
   Value n;
   Value p = reducedExp(b, x, n);
@@ -62,7 +62,8 @@ Value emitExp(FloatBuilder &b, Value x) {
   return b.mul(b.mul(p, powerOfTwo(b, half)), powerOfTwo(b, rest));
 }
 
-/// 2^t for t = x / log(2) rounded to f32, times 1 + log(2) (x / log(2) - t).
+/// Computes 2^t for t = x / log(2) rounded to f32, times 1 + log(2) (x / log(2)
+/// - t).
 Value emitExpOnGpu(FloatBuilder &b, Value x) {
   constexpr float inverseHigh = 1.44269502f, inverseLow = 1.92596299e-08f;
   // The rest would be NaN for an infinity.

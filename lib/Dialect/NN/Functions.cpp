@@ -136,7 +136,7 @@ static Value rsqrt(const ScalarMath &m, Value x, double bound) {
   return m.div(1.0, sqrtOf(m, m.add(x, bound)));
 }
 
-/// 1 / (1 + exp(-x)); far below 0 exp overflows and the result is 0.
+/// Computes 1 / (1 + exp(-x)); far below 0 exp overflows and the result is 0.
 static Value sigmoid(const ScalarMath &m, Value x) {
   Value e = expOf(m, m.sub(0.0, x));
   return m.div(1.0, m.add(e, 1.0));

@@ -72,8 +72,8 @@ Signature LabelRankOp::getSignature(unsigned) {
   return sig;
 }
 
-/// Nothing is before the least number, except by its index, and padding has
-/// larger ones than any label.
+/// Padding does not count: nothing is before the least number, except by its
+/// index, and padding has larger ones than any label.
 Padding LabelRankOp::getPadding(unsigned, char factor, Paddings p) {
   return isLast(getSignature(0).ins[0], factor) && p[0] == Padding::NegInfinity
              ? Padding::Zero

@@ -241,8 +241,8 @@ Signature AttentionGradOp::getSignature(unsigned result) {
   return sig;
 }
 
-/// Zero where the gradient is; those of query and key are products with the
-/// other of them, which may be zero, too.
+/// The gradients are zero where that of the result is; those of query and key
+/// are products with the other of them, which may be zero, too.
 Padding AttentionGradOp::getPadding(unsigned result, char, Paddings p) {
   const size_t multiplied = result == 0 ? 2 : result == 1 ? 1 : 0;
   const size_t segments = getBiasTable() ? 7 : 6; // They only choose.

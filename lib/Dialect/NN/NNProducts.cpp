@@ -44,7 +44,7 @@ static LogicalResult verifySpec(Operation *op, StringRef spec) {
   return verifyFactors(op, sig.out, "the result");
 }
 
-/// Only sums drop factors.
+/// Checks that the op keeps all factors: only sums drop some.
 static LogicalResult verifyKeepsFactors(Operation *op, const Signature &sig) {
   for (auto [k, letters] : llvm::enumerate(sig.ins))
     for (char f : letters)

@@ -213,7 +213,7 @@ withOthers(ModuleOp module, FailureOr<SmallVector<func::FuncOp>> first) {
   return first;
 }
 
-/// There is no training step.
+/// Returns whether there is no training step.
 static bool onlyGenerates(ModuleOp module) {
   SmallVector<func::FuncOp> programs = nn::findGenerations(module);
   return !programs.empty() && !nn::isBeside(programs.front());

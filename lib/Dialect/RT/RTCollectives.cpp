@@ -86,7 +86,8 @@ LogicalResult ReduceScatterOp::verify() {
                       cast<RankedTensorType>(getType()), getDim());
 }
 
-/// Every member is what its own collective would be, of the same ranks.
+/// Checks that every member is what its own collective would be, of the same
+/// ranks.
 template <typename OpTy>
 static LogicalResult verifyCoalesced(OpTy op, ValueRange wholes,
                                      ValueRange chunks) {

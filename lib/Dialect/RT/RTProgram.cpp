@@ -45,7 +45,7 @@ static LogicalResult checkValue(Value value) {
          << "; the memory plan needs static shapes of numbers";
 }
 
-/// Only rt ops have rules for their buffers.
+/// Checks the dialect of an op: only rt ops have rules for their buffers.
 static LogicalResult checkOp(Operation *op) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };
   bool onTensors = llvm::any_of(op->getOperandTypes(), isTensor) ||

@@ -97,8 +97,8 @@ static double visiblePairs(nn::AttentionMask mask, int64_t keys,
   return mask.pairs(positions) / (static_cast<double>(ranks) * perRank);
 }
 
-/// `products` matrix products per pair of query and key. A causal mask alone
-/// leaves half of the pairs, on the average.
+/// Counts the operations of `products` matrix products per pair of query and
+/// key. A causal mask alone leaves half of the pairs, on the average.
 template <typename OpTy> static int64_t flopsOf(OpTy op, int64_t products) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   int64_t keys = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
@@ -124,8 +124,8 @@ static LogicalResult verifySums(Operation *op, Value query, Value sum) {
                            << sum.getType() << "; it must be of " << wanted;
 }
 
-/// `earlier` has one of `counts` values, of the types of the results that take
-/// their buffers.
+/// Checks that `earlier` has one of `counts` values, of the types of the
+/// results that take their buffers.
 static LogicalResult verifyEarlier(RuntimeCallOpInterface op,
                                    ValueRange earlier,
                                    ArrayRef<size_t> counts) {

@@ -11,7 +11,8 @@ struct SegmentShape {
   int64_t batch, queries, keys;
 };
 
-/// There are segments of queries and of keys, [batch, positions], or neither.
+/// Checks that there are segments of queries and of keys, [batch, positions],
+/// or neither.
 llvm::LogicalResult verifySegments(mlir::Operation *op,
                                    const SegmentShape &shape,
                                    mlir::Value ofQueries, mlir::Value ofKeys);

@@ -217,7 +217,8 @@ LogicalResult TaskOrder::checkSums() const {
   return success();
 }
 
-/// Between the loop and the tasks of the last micro-batch nothing runs.
+/// Checks that nothing runs between the loop and the tasks of the last
+/// micro-batch.
 LogicalResult TaskOrder::checkBetween(func::FuncOp step) const {
   auto refuse = [](Operation &op) {
     return op.emitError() << "stands among tasks, but in none";

@@ -55,9 +55,9 @@ static bool isForReaders(Operation *op) {
   return isa<dist::MaskOp>(op);
 }
 
-/// Every kernel masks and widens what it reads itself, so that nothing masked
-/// or wide is stored. Readers come before what they read, as a mask may be
-/// masked again.
+/// Repeats masks and casts in readers: every kernel masks and widens what it
+/// reads itself, so that nothing masked or wide is stored. Readers come before
+/// what they read, as a mask may be masked again.
 static void repeatInReaders(func::FuncOp step) {
   SmallVector<Operation *> ops;
   step.walk([&](Operation *op) {

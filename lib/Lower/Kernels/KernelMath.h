@@ -19,7 +19,7 @@ mlir::Value constantLike(mlir::OpBuilder &builder, mlir::Location loc,
 /// Returns the value where the condition holds, else 0.
 mlir::Value zeroUnless(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value condition, mlir::Value value);
-/// `linalg.index` of a loop as i64.
+/// Returns the `linalg.index` of a loop as i64.
 mlir::Value index64(mlir::OpBuilder &builder, mlir::Location loc, int64_t dim);
 /// Index (i64) along dimension `dim` of an element of a row-major array of
 /// these sizes, in a loop over rows and columns of its elements, in order. A

@@ -63,7 +63,7 @@ bool isReadInBackward(Operation *op) {
 /// The forward ops that make a value from one other value of its size.
 class Chain {
 public:
-  /// False if there is no such other value, or it is larger.
+  /// Finds the other value; returns false if there is none, or it is larger.
   bool find(Value value) {
     bytes = rt::bytesOf(value);
     return visit(value.getDefiningOp()) && root && rt::bytesOf(root) <= bytes;

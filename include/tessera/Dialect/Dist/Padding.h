@@ -98,7 +98,7 @@ std::optional<DimPaddings> inferPaddings(mlir::Operation *op, unsigned result,
                                          MeshAttr mesh, std::string &why);
 DimPaddings convertedPaddings(ConvertOp op, llvm::ArrayRef<DimPadding> input,
                               MeshAttr mesh);
-/// After a mask of one dimension.
+/// Returns the paddings after a mask of one dimension.
 DimPaddings maskedPaddings(llvm::ArrayRef<DimPadding> input, int64_t dim,
                            Padding fill);
 

@@ -31,8 +31,9 @@ struct AttentionMask {
   int64_t ringSteps(int64_t slice, int64_t ranks) const;
 };
 
-/// `products` matrix products per visible pair. Queries are [batch, sequence,
-/// heads.., head size], some or all of the positions that keys have.
+/// Counts the operations of `products` matrix products per visible pair.
+/// Queries are [batch, sequence, heads.., head size], some or all of the
+/// positions that keys have.
 int64_t attentionFlops(mlir::Value query, mlir::Value key, AttentionMask mask,
                        int64_t products);
 /// Counts the operations for rows at any position of caches [lanes, slots,

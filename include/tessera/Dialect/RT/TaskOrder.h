@@ -55,12 +55,13 @@ public:
     int64_t part = 0, microBatch = 0;
   };
   llvm::ArrayRef<Entry> entries() const { return order; }
-  /// When a part runs for a micro-batch; one outside of the loop runs once.
+  /// Returns when a part runs for a micro-batch; one outside of the loop runs
+  /// once.
   int64_t timeOf(int64_t part, int64_t microBatch) const;
   int64_t firstTimeOf(int64_t part) const { return times[part].front(); }
   int64_t lastTimeOf(int64_t part) const { return times[part].back(); }
 
-  /// -1: the op is in no task.
+  /// Returns the part of an op; -1: it is in no task.
   int64_t partOf(mlir::Operation *op) const;
 
 private:

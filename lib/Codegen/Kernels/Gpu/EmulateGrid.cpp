@@ -347,7 +347,7 @@ private:
     return table;
   }
 
-  /// `void k(buffers, scalars, begin, end)` (tsr_abi_kernel).
+  /// Wraps a kernel in `void k(buffers, scalars, begin, end)` (tsr_abi_kernel).
   void wrap(StringAttr name) {
     auto thread = module.lookupSymbol<LLVM::LLVMFuncOp>(threadSymbol(name));
     Location loc = thread.getLoc();

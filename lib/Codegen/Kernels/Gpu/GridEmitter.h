@@ -62,14 +62,15 @@ private:
   /// One turn; takes and returns the thread's reductions along columns.
   LaneValues emitSharedRow(mlir::OpBuilder builder, mlir::Value row,
                            const Steps &steps, mlir::ValueRange carried);
-  /// `sums`: the thread's reductions along columns, by step; updates them.
+  /// Emits the steps of a row; `sums` are the thread's reductions along
+  /// columns, by step, which it updates.
   void emitRowSteps(const LoopPhase &phase, Scope &rowScope, mlir::Value row,
                     const Steps &steps, llvm::MutableArrayRef<LaneValues> sums);
   void storeColumnSums(mlir::OpBuilder &builder, const Steps &steps,
                        mlir::ValueRange sums);
 
   void chooseColumnGrid();
-  /// Also sets `slice`.
+  /// Returns the block's tile, and sets `slice`.
   mlir::Value tileOfBlock();
   /// Returns the thread's first column, and whether its columns exist.
   std::pair<mlir::Value, mlir::Value> chooseColumns(mlir::Value tile);
