@@ -75,8 +75,8 @@ static void check(int32_t status, const std::string &error) {
   ++failures;
 }
 
-/// With one thread the time is the thread's processor time, which other
-/// programs on the machine disturb less; else wall time.
+/// Returns the thread's processor time with one thread, which other programs on
+/// the machine disturb less; else wall time.
 static double now() {
   timespec t;
   clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);

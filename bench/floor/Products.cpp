@@ -65,7 +65,7 @@ static void sgemm(const Product &p, void *a, void *b, void *c) {
              static_cast<float *>(c), p.n);
 }
 
-/// Best of three, after one run to warm up.
+/// Returns the best of three times, after one run to warm up.
 static double bestSeconds(const std::function<void()> &run) {
   double best = 1e30;
   for (int i = 0; i < 4; ++i) {

@@ -15,7 +15,7 @@ class AttributePool {
 public:
   explicit AttributePool(const std::vector<ProgramText> &programs);
 
-  /// `name = value`, as some program has it.
+  /// Returns `name = value`, as some program has it.
   const std::string &entry(std::mt19937 &rng) const;
   const std::string &type(std::mt19937 &rng) const;
 

@@ -77,7 +77,7 @@ struct Mutant {
   std::vector<std::string> passes;
 };
 
-/// Those of the program's test, or any one, or both.
+/// Returns the passes of the program's test, or any one, or both.
 std::vector<std::string> passesOf(const ProgramText &program,
                                   const Corpus &corpus, std::mt19937 &rng) {
   std::vector<std::string> passes;
@@ -109,7 +109,7 @@ void copyText(char (&to)[size], const std::string &text) {
   to[length] = 0;
 }
 
-/// False where the program does not even parse and verify.
+/// Runs a mutant; returns false if the program does not even parse and verify.
 bool runMutant(MLIRContext &context, const std::string &text,
                const std::vector<std::string> &passes) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);

@@ -119,7 +119,7 @@ bool CollectiveEnumeration::isSetLike(unsigned set, ArrayAttr axes) const {
   return ranks == wanted;
 }
 
-/// Every other set of axes.
+/// Communicates over every other set of axes.
 void CollectiveEnumeration::otherAxes(rt::CollectiveOpInterface op,
                                       unsigned number) {
   ArrayRef<StringAttr> axes = mesh.getAxes();

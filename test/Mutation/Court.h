@@ -26,7 +26,7 @@ private:
   std::vector<std::unique_ptr<Judge>> judges;
 };
 
-/// At most `count` mutants of each kind, evenly spread.
+/// Returns at most `count` mutants of each kind, evenly spread.
 Mutants sample(Mutants mutants, size_t count);
 
 } // namespace tessera::test

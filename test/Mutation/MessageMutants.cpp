@@ -14,7 +14,7 @@ namespace {
 
 bool isMessage(Operation *op) { return isa<rt::SendOp, rt::ReceiveOp>(op); }
 
-/// Nothing is sent; what would have been received is 0.
+/// Leaves out a message: nothing is sent; what would have been received is 0.
 void leaveOut(Operation *op) {
   if (op->getNumResults()) {
     OpBuilder b(op);
@@ -67,7 +67,7 @@ void MessageEnumeration::leftOutAtBothEnds(Operation *op, unsigned number) {
       });
 }
 
-/// To or from another stage, or ranks of another axis.
+/// Sends to or receives from another stage, or ranks of another axis.
 void MessageEnumeration::elsewhere(Operation *op, unsigned number) {
   auto axis = op->getAttrOfType<StringAttr>("axis");
   int64_t peer = op->getAttrOfType<IntegerAttr>("peer").getInt();

@@ -71,8 +71,8 @@ constexpr const char *kPlaceIsFree =
 std::vector<mlir::Operation *> opsOf(mlir::ModuleOp module);
 /// Returns "'rt.all_reduce' of h.0.mlp, backward".
 std::string describe(mlir::Operation *op);
-/// False for attention whose place in batch and heads only its dropout, of
-/// probability 0, would read.
+/// Returns false for attention whose place in batch and heads only its dropout,
+/// of probability 0, would read.
 bool needsPlace(mlir::Operation *op);
 /// Is the op in the program of ranks whose coordinate on the axis is 0 alone?
 bool isFirstAlong(mlir::Operation *op, llvm::StringRef axis);

@@ -74,7 +74,8 @@ protected:
   MLIRContext context;
 };
 
-/// `result` plus a share of `other`; it is what verify keeps in its place.
+/// Returns `result` plus a share of `other`; it is what verify keeps in its
+/// place.
 Value moved(Value result, Value other, double share) {
   OpBuilder builder(result.getContext());
   builder.setInsertionPointAfterValue(result);

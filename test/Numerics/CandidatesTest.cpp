@@ -27,7 +27,7 @@ std::string artifactOf(const char *mesh, int64_t candidates,
   return compileModel(smallModelWithDropout(kVocabulary), build);
 }
 
-/// Every kind of choice, of more requests than slots.
+/// Continues texts by every kind of choice, with more requests than slots.
 std::vector<Continued> continueInAllWays(TestGenerator &generator) {
   std::vector<int64_t> ids;
   for (int32_t k = 0; k < 10; ++k) {

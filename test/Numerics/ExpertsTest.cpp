@@ -35,8 +35,8 @@ bool endsWith(const std::string &name, const std::string &end) {
          name.compare(name.size() - end.size(), end.size(), end) == 0;
 }
 
-/// Every token gets a large first element, and the router's scores follow from
-/// it alone: expert 0 has the largest, then 1, and so on.
+/// Gives every token a large first element, from which alone the router's
+/// scores follow: expert 0 has the largest, then 1, and so on.
 void routeAllAlike(Trainer &trainer) {
   for (const TensorName &tensor : trainer.tensors("parameter")) {
     const bool isRouter = endsWith(tensor.name, "gate.weight");

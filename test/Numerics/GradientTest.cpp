@@ -91,7 +91,8 @@ void GradientTest::makeParametersRandom() {
   }
 }
 
-/// With rate 0 a step leaves the parameters as they are.
+/// Computes the loss by a step with rate 0, which leaves the parameters as they
+/// are.
 double GradientTest::lossWith(const TensorName &tensor, Values values) {
   trainer->load(checkpoint);
   trainer->setSchedule(0, 0, 1);

@@ -250,7 +250,7 @@ TEST(OverlapTest, OfStagesAndOwnersChangesNoBit) {
   expectNoBitOfOverlap(owners);
 }
 
-/// Nothing is read before it is written: NaN would reach the loss.
+/// Expects that nothing is read before it is written: NaN would reach the loss.
 void expectPoisonChangesNothing(const Build &build) {
   std::string artifact = compileModel(configWith(0.1), build);
   SessionSettings poisoned;

@@ -30,7 +30,7 @@ struct SessionSettings {
   const char *communicator = nullptr; ///< Null: threads.
 };
 
-/// In the artifact's order.
+/// Returns the tensors in the artifact's order.
 std::vector<TensorName> tensorsOf(const tsr_artifact *artifact);
 
 /// Initialised from its seed; step 0.

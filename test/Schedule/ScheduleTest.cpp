@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kStages = 8, kMicroBatches = 16, kVirtualStages = 4;
 
-/// Every kind for every shape that it can have.
+/// Visits every kind for every shape that it can have.
 void forEachSchedule(
     const std::function<void(const PipelineSchedule &)> &visit) {
   for (ScheduleKind kind :

@@ -266,7 +266,7 @@ TEST(ClusterTest, WritesWhatItReads) {
   EXPECT_EQ(rates.kernels.at(1), 1e10);
 }
 
-/// Every number that a simulation uses of GPUs.
+/// Compares every number that a simulation uses of GPUs.
 void expectSame(const Cluster &found, const Cluster &wanted) {
   EXPECT_EQ(found.name, wanted.name);
   EXPECT_EQ(found.kind, wanted.kind);

@@ -54,7 +54,7 @@ protected:
     return three ? "%r:3 = " : two ? "%r:2 = " : "%r = ";
   }
 
-  /// `0 1:0 Z F -> Z`
+  /// Checks a line such as `0 1:0 Z F -> Z`.
   void check(const std::string &line, bool isExact) {
     std::istringstream words(line);
     unsigned result, operand, dim;

@@ -30,7 +30,8 @@ struct TypingTable {
   std::map<std::pair<std::string, int>, double> shares;
 };
 
-/// Empty, with a failed expectation, where the file is missing or odd.
+/// Reads the table; empty, with a failed expectation, if the file is missing or
+/// odd.
 TypingTable readTypingTable(const std::string &path);
 
 } // namespace tessera::test

@@ -46,8 +46,8 @@ States alphabet(size_t dims, const States &more) {
   return states;
 }
 
-/// With the second axis of a dimension, pipeline stages, partial maxima and
-/// means.
+/// Returns states with the second axis of a dimension, pipeline stages, partial
+/// maxima and means.
 States wideAlphabet(size_t dims) {
   States states = alphabet(dims, {"M", "L", "A(0)", "A(1)"});
   for (size_t dim = 0; dim < dims; ++dim)
@@ -101,9 +101,9 @@ protected:
     return block;
   }
 
-  /// Every letter has a size of its own, so that no dimensions are confused;
-  /// but e has that of d, for values are as long as keys, and q 3, the numbers
-  /// of a draw.
+  /// Returns a type in which every letter has a size of its own, so that no
+  /// dimensions are confused; but e has that of d, for values are as long as
+  /// keys, and q 3, the numbers of a draw.
   RankedTensorType typeOf(StringRef letters, bool index) {
     SmallVector<int64_t> shape;
     for (char f : letters)

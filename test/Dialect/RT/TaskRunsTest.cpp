@@ -47,8 +47,8 @@ TEST(TaskRuns, AreTheList) {
   }
 }
 
-/// 1F1B of one stage: three forward tasks, then one of each in turn, then the
-/// three last backward tasks.
+/// Returns 1F1B of one stage: three forward tasks, then one of each in turn,
+/// then the three last backward tasks.
 List steadyOrder(int64_t microBatches) {
   List list = {0, 0, 0};
   for (int64_t j = 3; j < microBatches; ++j)

@@ -24,7 +24,8 @@ protected:
     tsr_artifact_destroy(artifact);
     return status;
   }
-  /// With a hash that is right: what is wrong is in the content.
+  /// Loads changed metadata with a hash that is right: the fault is in the
+  /// content.
   tsr_status loadChanged(const Change &change) {
     json metadata = metadataOf(2, 2);
     change(metadata);

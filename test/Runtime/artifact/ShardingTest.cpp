@@ -15,8 +15,8 @@ TensorInfo tensorOf(std::vector<int64_t> shape, std::vector<Split> sharding) {
   return tensor;
 }
 
-/// Every element is on one rank per replica group, at the place that the
-/// definition in docs/Artifact.md gives, whatever the longest run.
+/// Checks that every element is on one rank per replica group, at the place
+/// that the definition in docs/Artifact.md gives, whatever the longest run.
 void checkTiling(const TensorInfo &tensor, const Mesh &mesh, int64_t longest) {
   std::vector<int64_t> local = localShapeOf(tensor, mesh);
   std::vector<int> seen(elementsOf(tensor.shape));

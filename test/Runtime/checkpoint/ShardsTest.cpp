@@ -34,7 +34,7 @@ protected:
     return loadFrom(directory.path);
   }
   tsr_status load() { return loadWith(json{{"weight_map", map}}.dump()); }
-  /// Nothing is written into the session.
+  /// Expects an error, and that nothing is written into the session.
   void expectRefused(tsr_status wanted, const std::string &message) {
     std::vector<double> before = training.state();
     EXPECT_EQ(load(), wanted);

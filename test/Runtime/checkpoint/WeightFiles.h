@@ -40,7 +40,7 @@ inline std::vector<float> ramp() {
   return values;
 }
 
-/// `ramp` as sessions return it.
+/// Returns `ramp` in the form in which sessions return it.
 inline std::vector<double> expected() {
   std::vector<float> values = ramp();
   return {values.begin(), values.end()};

@@ -77,7 +77,8 @@ private:
   Communicator &own;
 };
 
-/// After as many shifts as ranks everything is back, after one round or some.
+/// Expects that everything is back after as many shifts as ranks, after one
+/// round or some.
 void expectRing(Communicator &own, Shift shift, int64_t rank, int64_t ranks) {
   Delay delay(rank);
   for (int64_t count : {1, 65, 3000}) {

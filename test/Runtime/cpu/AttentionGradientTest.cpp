@@ -90,7 +90,8 @@ static double objective(AttentionData &x) {
   return sum;
 }
 
-/// (f(x + h) - f(x - h)) / 2h: error h^2 f''' / 6 plus 1e-16 f / h.
+/// Compares with (f(x + h) - f(x - h)) / 2h: error h^2 f''' / 6 plus 1e-16 f /
+/// h.
 static void expectDifferences(AttentionData &x, Buffer &input,
                               const Buffer &gradient, int64_t row,
                               int64_t columns) {

@@ -175,7 +175,7 @@ AttentionReference::AttentionReference(const AttentionData &x) : c(x.c) {
       head(b, n);
 }
 
-/// 0 where dropped, 1/(1-p) where kept, by the formula in abi.h.
+/// Returns 0 where dropped, 1/(1-p) where kept, by the formula in abi.h.
 static double dropoutFactor(const AttentionCase &c, int64_t b, int64_t n,
                             int64_t s, int64_t t) {
   const int64_t total = c.headsTotal ? c.headsTotal : c.heads;
@@ -188,7 +188,7 @@ static double dropoutFactor(const AttentionCase &c, int64_t b, int64_t n,
   return double(word) >= c.dropout * 4294967296.0 ? 1 / (1 - c.dropout) : 0;
 }
 
-/// In four sums, which need not wait for each other.
+/// Adds in four sums, which need not wait for each other.
 static double dot(const double *a, const double *b, int64_t count) {
   double sums[4] = {};
   int64_t i = 0;

@@ -119,7 +119,7 @@ public:
     return all;
   }
 
-  /// With `weighted`, each head has its weight behind it.
+  /// Computes attention; with `weighted`, each head has its weight behind it.
   std::vector<T> attend(const std::vector<T> &q,
                         const std::vector<int32_t> &slots,
                         const std::vector<int32_t> &positions, double scale,

@@ -53,7 +53,7 @@ public:
       : x(c, 31), reference(x), deal(deal), length(c.seqQ / deal.slices()),
         sums(c.dtype == TSR_DTYPE_F64 ? TSR_DTYPE_F64 : TSR_DTYPE_F32) {}
 
-  /// 0: the tolerance of the type.
+  /// Computes forward; 0 stands for the tolerance of the type.
   void forward(double eps = 0);
   void backward();
 

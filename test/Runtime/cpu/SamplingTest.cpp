@@ -50,7 +50,7 @@ Rows<T> randomRows(int64_t rows, int64_t start, int64_t valid, int64_t padding,
   return made;
 }
 
-/// [rows, count, 2 or 3]
+/// Returns candidates [rows, count, 2 or 3].
 template <typename T>
 std::vector<T> top(const Rows<T> &of, int64_t count, int threads,
                    const std::vector<T> &sharpness = {},

@@ -128,8 +128,8 @@ inline void compareEpilogue(const EpilogueCase &c) {
   }
 }
 
-/// Every epilogue, form and type, with rows of aux that suit the library
-/// (multiples of 8) and that do not.
+/// Returns every epilogue, form and type, with rows of aux that suit the
+/// library (multiples of 8) and that do not.
 inline std::vector<EpilogueCase> epilogueCases() {
   const int64_t types[][2] = {{TSR_DTYPE_F32, TSR_DTYPE_F32},
                               {TSR_DTYPE_BF16, TSR_DTYPE_F32},

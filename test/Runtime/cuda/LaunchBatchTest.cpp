@@ -17,7 +17,8 @@ const tsr_abi_device_kernel doubling = {"double", 1, 32,      0,
                                         2,        0, nullptr, "double_batch"};
 constexpr int64_t bufferBytes = 128;
 
-/// So many launches in a row, of which `together` at a time run as one.
+/// Counts the launches of so many in a row, of which `together` at a time run
+/// as one.
 int launchesOf(int64_t number, int64_t together, bool poison) {
   WorldOptions options =
       single((number + 1) * bufferBytes, [=](const Program &p) {

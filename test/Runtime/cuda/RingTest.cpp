@@ -21,7 +21,8 @@ std::vector<float> valuesOf(int64_t rank, int64_t elements) {
   return values;
 }
 
-/// To the next rank and, where there are more than two, over one.
+/// Returns the distance to the next rank and, if there are more than two, over
+/// one.
 int64_t distanceOf(int64_t round, int64_t ranks) {
   return ranks > 2 ? 1 + round % 2 : 1;
 }
@@ -89,7 +90,7 @@ std::vector<float> chunksOf(const std::vector<int64_t> &chunks, int64_t outer) {
   return values;
 }
 
-/// To chunks and back into another slice.
+/// Deals out to chunks and back into another slice.
 int32_t dealOut(const Program &p, int64_t outer, bool isAsync) {
   const tsr_abi_api &api = *p.frame.api;
   std::vector<int64_t> args(TSR_COLLECTIVE_ARGS);

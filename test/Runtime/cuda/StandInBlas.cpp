@@ -144,8 +144,9 @@ void Matmul::run() const {
   }
 }
 
-/// With sums in f32 or f64; cublasLt.h asks for aux rows of multiples of 8. As
-/// found on an H100, there is GELU of f64, to the precision of f32.
+/// Returns whether the library has the epilogue, with sums in f32 or f64;
+/// cublasLt.h asks for aux rows of multiples of 8. There is GELU of f64, to the
+/// precision of f32, as found on an H100.
 bool isKnown(const Description &how, const Layout &c) {
   bool isPlain = how.epilogue == CUBLASLT_EPILOGUE_DEFAULT ||
                  how.epilogue == CUBLASLT_EPILOGUE_BIAS;

@@ -32,7 +32,7 @@ public:
     changed.wait(lock, [&] { return isSet; });
   }
 
-  /// When it was set, which it is.
+  /// Returns when it was set, which it is.
   std::chrono::steady_clock::time_point setAt() {
     std::lock_guard<std::mutex> lock(mutex);
     return time;
@@ -63,8 +63,8 @@ struct CUstream_st {
     thread.join();
   }
 
-  /// While capturing, work is only listed: in the list of the stream that
-  /// began, in the order of the calls, which is one that the events allow.
+  /// Adds work. While capturing, it is only listed: in the list of the stream
+  /// that began, in the order of the calls, which is one that the events allow.
   void push(Work work) {
     if (capture && work)
       return capture->captured.push_back(std::move(work));

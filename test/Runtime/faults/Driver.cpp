@@ -17,7 +17,7 @@ using faults::TrainingRun;
 
 namespace {
 
-/// Without memory of its own: there may be none left.
+/// Writes without memory of its own: there may be none left.
 void say(int file, const char *what, const char *text) {
   char line[4096];
   int length = std::snprintf(line, sizeof line, "%s%s\n", what, text);

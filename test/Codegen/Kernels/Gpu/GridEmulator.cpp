@@ -47,7 +47,7 @@ public:
   }
 
 private:
-  /// 32 bits.
+  /// Returns 32 bits.
   uint64_t next() {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return state >> 32;

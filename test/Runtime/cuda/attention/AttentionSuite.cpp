@@ -96,7 +96,7 @@ void tessera::test::expectBackwardEqualsReference(Backend &on, int64_t dtype) {
   }
 }
 
-/// With all scores equal and V the unit vectors, the output is the mask.
+/// Makes the output the mask, by equal scores and the unit vectors for V.
 void tessera::test::expectMaskIsPhiloxOfGlobalIndex(Backend &on,
                                                     int64_t dtype) {
   AttentionCase c{2, 3, 3, 70, 70, 70, false, false, 0.4};

@@ -30,7 +30,7 @@ struct AttentionOperands {
   const std::vector<int32_t> *querySegments, *keySegments;
 };
 
-/// TSR_ATTENTION_* as the entries hand them on.
+/// Decodes TSR_ATTENTION_* as the entries hand them on.
 cuda::AttentionCall attentionCallOf(const std::vector<int64_t> &args,
                                     const uint64_t *key);
 uint64_t dropoutKeyOf(const AttentionData &data);

@@ -86,7 +86,8 @@ static AttentionParams paramsOf(const ScorePlane &plane, int heads,
   return p;
 }
 
-/// From either side, every visible element of every head is met exactly once.
+/// Expects that, from either side, every visible element of every head is met
+/// exactly once.
 template <Side S> static void expectOnce(const ScorePlane &plane) {
   constexpr int heads = 6, kvHeads = 2, rows = 8, tile = 4;
   const AttentionParams p = paramsOf(plane, heads, kvHeads);

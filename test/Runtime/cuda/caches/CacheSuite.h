@@ -42,7 +42,8 @@ void expectNanStaysInItsRow(const CacheBackend &backend, int64_t dtype);
 
 /// The cache has the CPU's bits, with gaps between rows.
 void expectAppendsOfCpu(const CacheBackend &backend, int64_t dtype);
-/// 1 to 9 parts, some over nothing, of which only the weight may be read.
+/// Merges 1 to 9 parts, some over nothing, of which only the weight may be
+/// read.
 void expectMeansOfCpu(const CacheBackend &backend);
 
 } // namespace tessera::test

@@ -16,7 +16,8 @@ namespace {
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// [rows, valid + padding], with many equal ones; some are NaN or -inf.
+/// Returns logits [rows, valid + padding], with many equal ones; some are NaN
+/// or -inf.
 Buffer logitsOf(int64_t rows, int64_t valid, int64_t padding) {
   Buffer logits(TSR_DTYPE_F32, rows * (valid + padding)); // NaN so far
   std::mt19937 random(static_cast<unsigned>(valid));

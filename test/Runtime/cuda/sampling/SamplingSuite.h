@@ -15,7 +15,7 @@ void expectTopOfCpu(const CacheBackend &backend);
 /// Draws with several seeds and positions, and a row without noise. The indices
 /// are the CPU's, and scores are to the rounding of a logarithm.
 void expectDrawsOfCpu(const CacheBackend &backend);
-/// 1 to 9 parts, some of which are not full.
+/// Merges 1 to 9 parts, some of which are not full.
 void expectMergedOfCpu(const CacheBackend &backend);
 /// Tokens twice, of other ranks and none.
 void expectPenaltiesOfCpu(const CacheBackend &backend);
