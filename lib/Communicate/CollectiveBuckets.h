@@ -35,7 +35,7 @@ llvm::SmallVector<CollectiveBucket>
 findBuckets(mlir::Block &block, BucketLimits limits,
             llvm::function_ref<bool(mlir::Operation &)> mayJoin);
 
-/// Why limits make no sense; empty if they do.
+/// Returns why limits make no sense; empty if they do.
 std::string checkLimits(BucketLimits limits);
 
 /// Replaces a member, with what the report and verify read of its result.

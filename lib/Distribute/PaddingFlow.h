@@ -46,7 +46,7 @@ public:
   size_t size() const { return steps.size(); }
   bool isDone() const { return frontier() == size(); }
   mlir::Operation *op(size_t step) const { return steps[step]; }
-  /// Why the step at the frontier is refused.
+  /// Returns why the step at the frontier is refused.
   std::string why() const;
 
   /// The effect of other masks: steps that change, and steps after the

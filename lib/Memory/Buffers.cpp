@@ -122,7 +122,7 @@ static bool isCache(BlockArgument argument) {
                   role.getValue() == nn::kValueCache);
 }
 
-/// Why an op may not write over an operand; empty if it may.
+/// Returns why an op may not write over an operand; empty if it may.
 std::string Buffers::whyNotInPlace(OpOperand &operand) const {
   const Buffer &buffer = buffers[places.at(operand.get()).buffer];
   if (!layoutOf(operand.get()).isContiguous())

@@ -111,7 +111,7 @@ bool Simulator::hasEachTaskOnce() const {
   return true;
 }
 
-/// Why a schedule does not have each task once.
+/// Returns why a schedule does not have each task once.
 std::string Simulator::describeTasks() const {
   const Shape &shape = schedule.shape;
   std::map<Task, int64_t> seen;
@@ -165,7 +165,7 @@ void Simulator::measure() {
   result.bubble = 1 - busy / (result.length * static_cast<double>(free.size()));
 }
 
-/// Why they do not end; "" if they do.
+/// Returns why they do not end; "" if they do.
 std::string Simulator::runTasks() {
   for (bool moved = true; moved;) {
     moved = false;

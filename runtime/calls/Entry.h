@@ -101,9 +101,9 @@ inline size_t axisOf(const Rank &rank, const Collective &call) {
   return axis;
 }
 
-/// Who a rank sends to on the axis of a shift, and who sends to it. Ranks of a
-/// circle are as far apart as the distance and the size have in common; every
-/// other one sends first.
+/// Returns who a rank sends to on the axis of a shift, and who sends to it.
+/// Ranks of a circle are as far apart as the distance and the size have in
+/// common; every other one sends first.
 inline Shift shiftOf(const Rank &rank, const Collective &call,
                      const int64_t *args) {
   size_t axis = axisOf(rank, call);

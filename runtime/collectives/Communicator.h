@@ -97,7 +97,8 @@ struct Zigzag {
   bool makesWhole = false;    ///< else chunks of the slice
 
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
-  /// Whose slice chunk number `chunk` is in; it is half number chunk % 2.
+  /// Returns whose slice chunk number `chunk` is in; it is half number chunk %
+  /// 2.
   static int64_t slicedAt(int64_t chunk) { return chunk / 2; }
   /// Returns the rank that has the chunk as an early or a late one.
   int64_t pairedAt(int64_t chunk) const {

@@ -123,7 +123,7 @@ int32_t decodeCachedAttention(const int64_t *args, void *const *buffers,
 int32_t decodeMergeMeans(const int64_t *args, void *const *buffers,
                          MeansProblem *out, std::string *error);
 
-/// Why a live row's slot or position cannot be; empty if they can.
+/// Returns why a live row's slot or position cannot be; empty if they can.
 std::string checkRows(const char *entry, int64_t lanes, int64_t rows,
                       int64_t slots, const int32_t *slotOf,
                       const int32_t *positionOf);

@@ -116,7 +116,7 @@ GatedRows gatedOf(const Call &call) {
   return rows;
 }
 
-/// Why an entry is left to the CPU; null: it is not.
+/// Returns why an entry is left to the CPU; null: it is not.
 constexpr const char *refusalOf(int entry) {
   if (entry == TSR_ENTRY_CHUNKED_GEMM || entry == TSR_ENTRY_CHUNKED_SCATTER_ADD)
     return "sums in a fixed order are not supported on device 'cuda' in this "

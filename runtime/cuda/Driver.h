@@ -29,8 +29,8 @@ struct Driver {
 /// Kernels are built and tested from this compute capability on.
 constexpr int minimumMajor = 8;
 
-/// Why no GPU can be used here: no driver, an old one, no device, an old
-/// device; empty if one can.
+/// Returns why no GPU can be used here: no driver, an old one, no device, an
+/// old device; empty if one can.
 std::string driverProblem();
 
 /// Returns "13.0" for 13000.

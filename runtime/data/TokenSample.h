@@ -20,8 +20,8 @@ bool isLikeUint32(std::string_view bytes, int64_t vocabulary);
 /// value is 0.
 bool isLikeInt64(std::string_view bytes);
 
-/// Why `token`, of `width` bytes, may be outside of the vocabulary, and what to
-/// do. `sample` is empty if a header states the width.
+/// Returns why `token`, of `width` bytes, may be outside of the vocabulary, and
+/// what to do. `sample` is empty if a header states the width.
 std::string explainToken(int64_t token, int64_t width, std::string_view sample,
                          int64_t vocabulary);
 

@@ -183,8 +183,8 @@ bool looksUp(Operation *op) {
          (launch && launch.getKernel().contains("embedding"));
 }
 
-/// Why it does not matter to an op that it takes padding for elements, if it
-/// does not; "": it matters.
+/// Returns why it does not matter to an op that it takes padding for elements,
+/// if it does not; "": it matters.
 const char *whyMore(Operation *op) {
   if (isa<rt::TopOp>(op))
     return kNoCandidate;
@@ -199,7 +199,7 @@ bool masksTwice(Operation *op) {
          launch.getKernel().contains("_map_mask");
 }
 
-/// Why an op may be wrong about what is padding.
+/// Returns why an op may be wrong about what is padding.
 std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
   bool isCoordinate = change.kind == ScalarChange::KeyOfRank ||
                       change.kind == ScalarChange::CoordinateIsZero;

@@ -14,8 +14,8 @@
 
 using namespace tessera;
 
-/// Why the device that was asked for cannot be used, or "". The user learns it
-/// before minutes of compilation.
+/// Returns why the device that was asked for cannot be used, or "". The user
+/// learns it before minutes of compilation.
 static std::string deviceProblem(const DriverOptions &options) {
   // Compiling for a GPU needs none.
   bool runs = options.isRun() || options.command == Command::Verify ||

@@ -56,8 +56,8 @@ struct PipelineSchedule {
 /// are kept and simulated one by one.
 inline constexpr int64_t kMostParts = int64_t(1) << 18;
 
-/// Why a schedule of this kind cannot have this shape, with the remedy; "" if
-/// it can. Sizes below 1 are the caller's error.
+/// Returns why a schedule of this kind cannot have this shape, with the remedy;
+/// "" if it can. Sizes below 1 are the caller's error.
 std::string checkShape(ScheduleKind kind, const Shape &shape);
 
 /// The schedule; `checkShape` accepts the shape. Any number of micro-batches

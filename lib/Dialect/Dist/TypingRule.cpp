@@ -137,7 +137,7 @@ llvm::SmallVector<Row> tessera::dist::rows(const Signature &sig, int64_t levels,
   return table;
 }
 
-/// Why no factor can be split as the operands say: one must stay whole.
+/// Returns why no factor can be split as the operands say: one must stay whole.
 static std::string wholeFactor(const Signature &sig,
                                llvm::ArrayRef<State> states) {
   for (auto [k, state] : llvm::enumerate(states)) {

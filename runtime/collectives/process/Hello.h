@@ -75,7 +75,7 @@ std::string writeGreeting(const Greeting &greeting);
 /// Reads a greeting. TSR_CORRUPT.
 Greeting readGreeting(const std::string &bytes);
 
-/// Why the process cannot take part with rank 0's; empty if it can.
+/// Returns why the process cannot take part with rank 0's; empty if it can.
 std::string disagreement(const Hello &theirs, const Hello &own);
 
 } // namespace tessera

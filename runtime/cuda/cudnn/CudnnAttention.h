@@ -33,8 +33,8 @@ public:
   void run(const AttentionCall &call, Direction direction, void *const *buffers,
            void *workspace, cudaStream_t stream);
 
-  /// Why cuDNN computes no attention at all; empty if it may. Throws a wrong
-  /// TESSERA_CUDNN.
+  /// Returns why cuDNN computes no attention at all; empty if it may. Throws a
+  /// wrong TESSERA_CUDNN.
   static std::string absence();
   /// Returns "9.19.0"; empty if there is no cuDNN.
   static std::string version();

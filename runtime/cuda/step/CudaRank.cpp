@@ -57,7 +57,7 @@ void CudaRank::dropGraphs() {
     known.graph.drop();
 }
 
-/// Why a program's steps are not captured; empty if none is in the way.
+/// Returns why a program's steps are not captured; empty if none is in the way.
 std::string CudaRank::trouble() const {
   for (const auto &[program, known] : programs)
     if (!known.graph.trouble().empty())

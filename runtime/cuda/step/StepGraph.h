@@ -24,7 +24,7 @@ public:
   void launch(cudaStream_t stream);
   void drop();
 
-  /// Why steps are not captured; empty if they are.
+  /// Returns why steps are not captured; empty if they are.
   const std::string &trouble() const { return why; }
 
 private:

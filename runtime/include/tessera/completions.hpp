@@ -139,7 +139,7 @@ public:
   bool hasEnded() const { return request->ended() != TSR_GOES_ON; }
   /// Returns whether `part` has something to say.
   bool hasNews() const { return hasEnded() || !text.empty() || !logs.empty(); }
-  /// Why it has ended before its time; "": it has not.
+  /// Returns why it has ended before its time; "": it has not.
   std::string failure() const { return request->failure(); }
 
   /// The JSON of what has come since the last call.

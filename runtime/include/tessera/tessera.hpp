@@ -477,7 +477,7 @@ public:
     tsr_generator_cancel(generator.get(), request.number);
   }
   std::int64_t active() const { return generator.active(); }
-  /// Why a step has failed, which ends all requests; "": none has.
+  /// Returns why a step has failed, which ends all requests; "": none has.
   std::string failure() const {
     std::lock_guard<std::mutex> lock(mutex);
     return problem;

@@ -172,7 +172,7 @@ public:
   std::int64_t active() const { return generator.active(); }
   /// Cancels requests that wait or run. Nothing is added after it.
   void stop() { generator.stop(); }
-  /// Why a step has failed, which ends all requests; "": none has.
+  /// Returns why a step has failed, which ends all requests; "": none has.
   std::string failure() const { return generator.failure(); }
 
 private:
@@ -244,7 +244,7 @@ public:
   std::size_t newTokens() const { return count; }
   /// Returns how it has ended; TSR_GOES_ON: it has not.
   std::int32_t ended() const { return end; }
-  /// Why it has ended before its time; "": it has not.
+  /// Returns why it has ended before its time; "": it has not.
   std::string failure() const {
     if (end == TSR_ENDED_CANCELLED)
       return "the generator has stopped";

@@ -11,7 +11,7 @@ using namespace tessera;
 
 namespace {
 
-/// Why a file of these bytes is refused.
+/// Returns why a file of these bytes is refused.
 std::string refusalOf(const std::string &content) {
   fixture::TemporaryDirectory directory;
   std::string path = directory / "x.safetensors";
@@ -29,7 +29,7 @@ std::string lengthOf(uint64_t length) {
   return std::string(reinterpret_cast<char *>(&length), sizeof length);
 }
 
-/// Why a file with this header, and no data, is refused.
+/// Returns why a file with this header, and no data, is refused.
 std::string refusal(const std::string &header) {
   return refusalOf(lengthOf(header.size()) + header);
 }

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Why the options do not fit the mesh or each other, with the remedy; "" if
-/// they do. What a flag may be given alone is checked by its table.
+/// Returns why the options do not fit the mesh or each other, with the remedy;
+/// "" if they do. What a flag may be given alone is checked by its table.
 std::string checkPlan(const PlanOptions &plan);
 
 } // namespace tessera

@@ -70,7 +70,7 @@ struct ForwardResult {
   /// empty.
   std::string firstNaN;
 
-  /// Why nothing can be compared with it; "" if something can.
+  /// Returns why nothing can be compared with it; "" if something can.
   std::string refusal() const {
     return firstNaN.empty()
                ? ""

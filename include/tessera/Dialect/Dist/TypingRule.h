@@ -94,7 +94,8 @@ mlir::RankedTensorType withState(mlir::RankedTensorType type,
 mlir::RankedTensorType erased(mlir::RankedTensorType type);
 /// The type of the gradient.
 mlir::RankedTensorType dualType(mlir::RankedTensorType type);
-/// Why a type's shards are not numbered from 0 inward; empty if they are.
+/// Returns why a type's shards are not numbered from 0 inward; empty if they
+/// are.
 std::string checkLevels(mlir::RankedTensorType type);
 /// Returns the axes that shard a dimension, outermost first.
 llvm::SmallVector<mlir::StringAttr> axesOf(mlir::RankedTensorType type,
