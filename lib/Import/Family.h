@@ -34,7 +34,7 @@ mlir::LogicalResult chooseMasks(const ConfigFile &file,
 mlir::LogicalResult checkMasks(mlir::ModuleOp module,
                                const SizeOptions &options);
 
-/// Returns the head size of a small model.
+/// Returns the head size of the model when it is shrunk.
 int64_t shrunkHeadSize(int64_t headSize, const ShrinkOptions &options);
 /// The number of heads of a small model. Key heads and the query heads of each
 /// are shrunk on their own.

@@ -92,7 +92,6 @@ static bool isExchanged(Value part, Value whole, ArrayAttr axes) {
 // Members
 //===----------------------------------------------------------------------===//
 
-/// Returns the operands of an op that are rows.
 static SmallVector<unsigned> rowOperands(rt::RoutedOp op) {
   switch (op.getKind()) {
   case RoutedKind::TopK:

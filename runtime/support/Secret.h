@@ -14,7 +14,7 @@ using Digest = std::array<unsigned char, 32>;
 
 class Secret {
 public:
-  /// None.
+  /// Keeps no secret.
   Secret() = default;
   /// Keeps a secret; "": none. TSR_INVALID_ARGUMENT: too short;
   /// TSR_UNSUPPORTED: this build has no libcrypto.

@@ -10,7 +10,6 @@
 
 namespace tessera {
 
-/// Returns the character of a byte.
 std::string_view characterOfByte(unsigned char byte);
 void appendCharacters(std::string &out, std::string_view bytes);
 /// Appends the bytes that `characters` stand for; false, and `out` as it was,

@@ -16,7 +16,6 @@ struct Piece {
   bool isFirst = true; ///< It begins where the original text does.
 
   bool isToken() const { return token >= 0; }
-  /// A part of it.
   Piece part(size_t begin, size_t end) const {
     return {text.substr(begin, end - begin), token, isFirst && begin == 0};
   }

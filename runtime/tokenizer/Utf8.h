@@ -40,7 +40,6 @@ inline char32_t previousCodePoint(std::string_view text, size_t &at) {
   return static_cast<char32_t>(c);
 }
 
-/// Bytes of the code point at `at`.
 inline size_t codePointBytes(std::string_view text, size_t at) {
   size_t end = at;
   nextCodePoint(text, end);

@@ -35,7 +35,7 @@ void buildCodePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 /// All of it without code: the last pass attaches the metadata.
 void buildMetadataPipeline(mlir::OpPassManager &passes,
                            const PlanOptions &plan);
-/// Builds all of it.
+/// Builds the whole pipeline, from the serial program to code.
 void buildCompilePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 
 } // namespace tessera

@@ -47,7 +47,6 @@ public:
 
   /// Records, prepares or submits a call; the ABI's entries call this.
   Status enter(const Call &call);
-  /// Records a list of calls.
   void recordList(const tsr_abi_frame &frame, const tsr_abi_calls &calls,
                   const int64_t *scalars) {
     recording.record(frame, calls, scalars);
