@@ -4,8 +4,8 @@
 
 #include "tessera/Pipelines/FitMemory.h"
 #include "mlir/Pass/PassManager.h"
-#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "llvm/Support/FormatVariadic.h"
