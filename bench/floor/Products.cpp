@@ -123,7 +123,7 @@ void Step::add(const Product &product, const Operands &operands) {
   items.push_back({i, operands});
 }
 
-/// A layer with a weight of [in, out]: y = x w, dx = dy w^T, dw = x^T dy.
+/// Adds a layer with a weight of [in, out]: y = x w, dx = dy w^T, dw = x^T dy.
 void Step::linear(int64_t in, int64_t out) {
   void *weight = allocate(in * out), *gradient = allocate(in * out);
   const int64_t t = sizes.tokens;

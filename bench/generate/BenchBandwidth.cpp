@@ -9,9 +9,9 @@
 #include <omp.h>
 #include <vector>
 
-/// A cache line at a time; it is fetched ahead, so that more lines are on their
-/// way than the processor would ask for by itself. Beyond the end that does
-/// nothing.
+/// Adds a cache line at a time; it is fetched ahead, so that more lines are on
+/// their way than the processor would ask for by itself. Beyond the end that
+/// does nothing.
 static uint64_t sumOf(const uint64_t *from, size_t count) {
   constexpr size_t sums = 8;
   uint64_t sum[sums] = {};

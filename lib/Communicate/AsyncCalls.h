@@ -15,8 +15,8 @@ bool isAlias(mlir::Operation *op);
 /// beside.
 bool isWork(mlir::Operation &op);
 
-/// The first op of the block that needs the elements of what `op` makes,
-/// through views and joins; null if there is none.
+/// Returns the first op of the block that needs the elements of what `op`
+/// makes, through views and joins; null if there is none.
 mlir::Operation *firstUse(mlir::Block *block, mlir::Operation *op,
                           OpOrder &order);
 

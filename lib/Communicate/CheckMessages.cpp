@@ -48,8 +48,8 @@ struct CheckMessagesPass
         Builder(&getContext()).getI64IntegerAttr(ofFirst.value_or(0)));
   }
 
-  /// The programs of all ranks, which run at the same time: the number of their
-  /// messages, or an error if a rank would wait forever.
+  /// Checks the programs of all ranks, which run at the same time. Returns the
+  /// number of their messages, or an error if a rank would wait forever.
   FailureOr<int64_t> check(SmallVector<func::FuncOp> together);
   void chooseAxes();
   LogicalResult checkLoops();
@@ -105,7 +105,8 @@ std::string bytesText(Operation *op) {
   return std::to_string(rt::bytesOf(moved)) + " bytes";
 }
 
-/// A call of the program does not pair up with one that runs beside it.
+/// Returns the lane of an op: a call of the program does not pair up with one
+/// that runs beside it.
 const char *laneOf(Operation *op) {
   return cast<rt::AsyncOpInterface>(op).getAsync() ? " beside the program" : "";
 }

@@ -17,7 +17,7 @@ using namespace tessera::rt;
 
 namespace {
 
-/// The last op of the block after which all operands exist, where
+/// Returns the last op of the block after which all operands exist, where
 /// concatenations move along; null if one comes from outside of the block: it
 /// was there before.
 Operation *lastSource(Operation *op, OpOrder &order) {
@@ -140,8 +140,8 @@ Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
   return last && order.isBefore(last, op) ? last : op->getPrevNode();
 }
 
-/// A sum of a whole tensor keeps the tensor alive until its wait, so it waits
-/// before the next such sum starts.
+/// Limits pending sums: one of a whole tensor keeps the tensor alive until its
+/// wait, so it waits before the next such sum starts.
 void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
                                           Operation *wait) {
   bool readsWhole = llvm::is_contained(op->getOperands(), op.getWholes()[0]);

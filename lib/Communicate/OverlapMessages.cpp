@@ -277,8 +277,8 @@ Operation *nextWriter(Operation *op, Value value, Operation *next,
   return next;
 }
 
-/// A send waits before another op writes over the tensor, or before the next
-/// send: the tensor keeps its memory until then.
+/// Lets a send wait before another op writes over the tensor, or before the
+/// next send: the tensor keeps its memory until then.
 void OverlapMessagesPass::overlap(SendOp send) {
   Last &last = started[send->getBlock()];
   if (last.sent && order.isBefore(send, last.sent))

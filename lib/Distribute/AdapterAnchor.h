@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// The state on `tp` of the result of an op with `nn.adapter`, whose
-/// operands have theirs; nullopt where the cheapest will do. What splits
-/// the layer splits its adapter:
+/// Returns the state on `tp` of the result of an op with `nn.adapter`, whose
+/// operands have theirs; nullopt where the cheapest will do. What splits the
+/// layer splits its adapter:
 /// * By columns, B is split and A is whole: x A is `R`, from the same x that
 ///   enters the layer, so that both gradients of x are one all-reduce. That of
 ///   A, [r, in], is reduced once per step; with x A at `I` that of x A would

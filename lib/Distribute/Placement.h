@@ -53,9 +53,9 @@ struct ShardingPlan {
   mlir::RankedTensorType resting(mlir::RankedTensorType type,
                                  llvm::StringRef dims,
                                  bool isReplicated = false) const;
-  /// The resting sharding of a parameter that is split over `dp` as well: in
-  /// the first dimension that needs no padding, or in the first of all where
-  /// each needs some.
+  /// Returns the resting sharding of a parameter that is split over `dp` as
+  /// well: in the first dimension that needs no padding, or in the first of all
+  /// where each needs some.
   mlir::RankedTensorType restingShard(mlir::RankedTensorType type,
                                       llvm::StringRef dims,
                                       bool isReplicated) const;
@@ -69,7 +69,8 @@ struct ShardingPlan {
   /// Finds the ops that make the residual stream, its branches (ops whose
   /// results only such ops read, element by element) and the tails of these.
   void findStream(mlir::Region &program);
-  /// The resting type of a parameter that one pipeline stage alone uses.
+  /// Returns the resting type of a parameter that one pipeline stage alone
+  /// uses.
   mlir::RankedTensorType atStage(mlir::BlockArgument parameter) const;
   /// Returns the axes of more than one rank, that of the stages first: what an
   /// op needs of a value of another stage is converted where it is needed. `tp`
@@ -111,7 +112,7 @@ public:
   /// its result types. Fails with an error where no row is legal.
   mlir::LogicalResult place(mlir::Operation *op);
 
-  /// The value in another state; conversions are made once and shared.
+  /// Returns the value in another state; conversions are made once and shared.
   mlir::Value convert(mlir::OpBuilder &builder, mlir::Value value,
                       llvm::StringRef axis, dist::State to);
 

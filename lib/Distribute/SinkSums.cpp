@@ -36,7 +36,7 @@ bool Sinker::canSink(nn::AddOp sum) const {
   });
 }
 
-/// The sum stands where the first of its operands stood.
+/// Moves a sum down; it stood where the first of its operands stood.
 void Sinker::sink(nn::AddOp sum) {
   *llvm::find(sums, sum->getOperand(0)) = sum.getOutput();
   Operation *last = inside[sum->getOperand(0)].getDefiningOp();

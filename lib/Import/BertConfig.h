@@ -24,8 +24,8 @@ struct BertConfig {
   int64_t headSize() const { return hidden / heads; }
 };
 
-/// An error where no mask token is known, unless the model encodes only
-/// (`forEncoding`).
+/// Reads a config. Fails if no mask token is known, unless the model encodes
+/// only (`forEncoding`).
 mlir::FailureOr<BertConfig> readBert(const ConfigFile &file, bool forEncoding);
 
 } // namespace tessera

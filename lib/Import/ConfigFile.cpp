@@ -150,7 +150,7 @@ void ConfigFile::note(StringRef key, int64_t value) const {
   (*noted)[key.str()] = std::to_string(value);
 }
 
-/// The shortest digits that mean the number, which are JSON, too.
+/// Notes the shortest digits that mean the number, which are JSON, too.
 void ConfigFile::note(StringRef key, double value) const {
   char digits[64];
   char *end = std::to_chars(digits, std::end(digits), value).ptr;

@@ -25,8 +25,8 @@ mlir::FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
                                           Longest longest,
                                           const ImportOptions &options);
 
-/// The tokens of the masks that the options ask for; an error where the family
-/// or the config has none.
+/// Chooses the tokens of the masks that the options ask for; fails if the
+/// family or the config has none.
 mlir::LogicalResult chooseMasks(const ConfigFile &file,
                                 const ImportOptions &options,
                                 ProgramSizes &sizes);
@@ -36,8 +36,8 @@ mlir::LogicalResult checkMasks(mlir::ModuleOp module,
 
 /// Returns the head size of the model when it is shrunk.
 int64_t shrunkHeadSize(int64_t headSize, const ShrinkOptions &options);
-/// The number of heads of a small model. Key heads and the query heads of each
-/// are shrunk on their own.
+/// Returns the number of heads of a small model. Key heads and the query heads
+/// of each are shrunk on their own.
 int64_t shrunkHeads(int64_t heads, const ShrinkOptions &options);
 
 /// Makes a model small whose residual stream has the size `hidden`; its number

@@ -13,9 +13,9 @@ namespace tessera {
 mlir::FailureOr<std::optional<int64_t>> readMaskToken(const ConfigFile &file,
                                                       int64_t vocabulary);
 
-/// The vocabularies that BERT was published with (uncased, cased, multilingual
-/// cased and uncased, Chinese) all number [MASK] 103, after [UNK], [CLS] and
-/// [SEP].
+/// Returns the mask token of a published vocabulary: those of BERT (uncased,
+/// cased, multilingual cased and uncased, Chinese) all number [MASK] 103, after
+/// [UNK], [CLS] and [SEP].
 std::optional<int64_t> publishedMask(int64_t vocabulary);
 
 /// Says how the token is given.

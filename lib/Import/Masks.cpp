@@ -42,7 +42,8 @@ static LogicalResult checkFamily(const ConfigFile &file,
   return success();
 }
 
-/// The separator, which may also be one of several tokens that end a text.
+/// Returns the separator, which may also be one of several tokens that end a
+/// text.
 static FailureOr<int64_t> separatorOf(const ConfigFile &file, int64_t wanted,
                                       int64_t vocabulary) {
   constexpr StringRef key = "eos_token_id";

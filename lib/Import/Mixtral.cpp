@@ -49,7 +49,7 @@ Value LlamaBuilder::expertLinear(Value rows, Value gates,
                                         TypeAttr());
 }
 
-/// The sum over a token's experts of gate * w2(silu(w1 x) * w3 x).
+/// Returns the sum over a token's experts of gate * w2(silu(w1 x) * w3 x).
 Value LlamaBuilder::mixture(Value x, const std::string &layer) {
   enter(layer + "post_attention_layernorm", locations.layers);
   Value a = norm("model." + layer + "post_attention_layernorm", x);

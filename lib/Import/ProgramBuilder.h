@@ -72,9 +72,9 @@ protected:
 
   /// Its file shape is its shape where none is given.
   mlir::Value parameter(const Weight &weight);
-  /// The logits [batch, sequence, vocabulary] of x. Their weights are the token
-  /// embeddings [vocabulary, hidden] if these are tied, else `lm_head.weight`,
-  /// which is drawn with standard deviation `std`.
+  /// Returns the logits [batch, sequence, vocabulary] of x. Their weights are
+  /// the token embeddings [vocabulary, hidden] if these are tied, else
+  /// `lm_head.weight`, which is drawn with standard deviation `std`.
   mlir::Value outputLogits(mlir::Value x, mlir::Value embeddings, bool isTied,
                            double std);
   /// Returns a constant that the runtime computes from `init`.
@@ -135,8 +135,8 @@ protected:
     mlir::Value querySegments = {}, keySegments = {};
   };
   mlir::Value attention(const Attention &heads);
-  /// The value itself, for readers whose gradients add up before they meet
-  /// those of its other readers: a plan may convert it for them alone.
+  /// Returns the value itself, for readers whose gradients add up before they
+  /// meet those of its other readers: a plan may convert it for them alone.
   mlir::Value branch(mlir::Value x) { return add("bsh->bsh", x); }
   /// Marks a value of the residual stream, whose distribution a plan fixes.
   mlir::Value stream(mlir::Value x);
@@ -147,7 +147,7 @@ protected:
   /// Builds, for a causal model, the mean of a value per token over all
   /// micro-batches, or over those whose label counts.
   mlir::Value causalMean(mlir::Value tokens, mlir::Value labels);
-  /// The mean over those whose label counts, of all micro-batches.
+  /// Returns the mean over those whose label counts, of all micro-batches.
   mlir::Value meanOverCounted(mlir::Value tokens, mlir::Value labels);
 
   ProgramSizes sizes;

@@ -29,7 +29,7 @@ static double llama3(const RopeConfig &rope, double frequency) {
   return (1 - kept) * frequency / rope.factor + kept * frequency;
 }
 
-/// The pair that turns `rotations` times over the original positions.
+/// Returns the pair that turns `rotations` times over the original positions.
 static double pairOfRotations(const RopeConfig &rope, double rotations,
                               double headSize) {
   return headSize * std::log(rope.originalPositions / (rotations * 2 * kPi)) /

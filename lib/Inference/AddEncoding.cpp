@@ -188,7 +188,8 @@ FailureOr<int64_t> AddEncodingPass::choosePredictions(func::FuncOp loss) {
             "causal decoder, which --programs generate runs";
 }
 
-/// The number of positions, for the runtime; and no decoder, if there was one.
+/// Describes the number of positions, for the runtime; and no decoder, if there
+/// was one.
 void AddEncodingPass::describe(func::FuncOp program, int64_t wanted) {
   Builder b(&getContext());
   NamedAttrList attrs(

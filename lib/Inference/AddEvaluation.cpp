@@ -132,8 +132,8 @@ void EvaluationBuilder::countLabels(CrossEntropy &loss) {
   nn::setTag(loss.mean, nn::Tag::CrossEntropy);
 }
 
-/// The number of labels that have the largest logit: 1 - rank is 1 for these
-/// and not positive for others.
+/// Returns the number of labels that have the largest logit: 1 - rank is 1 for
+/// these and not positive for others.
 Value EvaluationBuilder::correctlyPredicted(const CrossEntropy &loss) {
   nn::PickOp pick = loss.target;
   auto spec = [&](StringRef text) { return builder.getStringAttr(text); };

@@ -31,7 +31,7 @@ struct Epilogue {
   rt::GemmOperandAttr sumsOf;
 };
 
-/// A copy of the product with the epilogue, without marks.
+/// Returns a copy of the product with the epilogue, without marks.
 rt::GemmOp createWith(OpBuilder &builder, rt::GemmOp gemm,
                       const Epilogue &epilogue) {
   auto made = rt::GemmOp::create(

@@ -204,7 +204,7 @@ template <typename Body> void Ring::walk(RingParts k, RingParts v, Body body) {
   }
 }
 
-/// The log-sum-exps [b, heads.., s] of a part of the queries.
+/// Returns the log-sum-exps [b, heads.., s] of a part of the queries.
 static Type lseOf(Value query, Type lse) {
   SmallVector<int64_t> shape(cast<RankedTensorType>(lse).getShape());
   shape.back() = cast<RankedTensorType>(query.getType()).getDimSize(1);

@@ -36,7 +36,7 @@ public:
   /// The first pair with some keys or queries leaves no row without one.
   llvm::ArrayRef<Pair> pairs() const;
 
-  /// A tensor whose dimension `dim` is the rank's slice, to its parts.
+  /// Splits a tensor whose dimension `dim` is the rank's slice into its parts.
   RingParts split(mlir::Value slice, int64_t dim = 1);
   /// Returns the queries, keys and values. A fused projection of them goes as
   /// one.

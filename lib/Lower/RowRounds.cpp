@@ -120,7 +120,7 @@ void Finder::visit(Operation *op) {
     makers[op->getResult(0)] = op;
 }
 
-/// The experts of a token, of all experts, and how many the rank has.
+/// Returns the experts of a token, of all experts, and how many the rank has.
 static double evenShareOf(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (auto routed = dyn_cast<rt::RoutedOp>(op)) {

@@ -44,8 +44,8 @@ public:
     chunks.insert(chunk + 1, std::move(upper));
   }
 
-  /// The offset of the tightest gap of at least `bytes` between what overlaps
-  /// with an extent in time; after all that if there is none.
+  /// Returns the offset of the tightest gap of at least `bytes` between what
+  /// overlaps with an extent in time; after all that if there is none.
   int64_t bestFit(const Extent &with, int64_t bytes) const {
     int64_t best = -1, bestGap = INT64_MAX, top = 0;
     for (const Chunk &chunk : chunks)

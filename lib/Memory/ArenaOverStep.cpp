@@ -36,7 +36,8 @@ static int64_t sumOf(const Bytes &bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
 }
 
-/// The time of an interval that needs most: the peak where that is in it.
+/// Returns the time of an interval that needs most: the peak where that is in
+/// it.
 static int64_t fullestOf(const std::vector<Bytes> &bytes, int64_t begin,
                          int64_t end, int64_t peak) {
   if (peak >= begin && peak < end)

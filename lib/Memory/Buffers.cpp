@@ -222,7 +222,7 @@ void Buffers::visitLoop(LoopOp loop) {
     carried.erase(buffer);
 }
 
-/// The last position inside the loop that reads what is in the buffer.
+/// Returns the last position inside the loop that reads what is in the buffer.
 int64_t Buffers::lastReadInside(LoopOp loop, unsigned buffer) const {
   int64_t last = live.positionOf(loop);
   for (Value member : buffers[buffer].members)

@@ -160,8 +160,8 @@ bool Checker::mayOverlap(RuntimeCallOpInterface call, OpOperand &operand,
                       result.getResultNumber());
 }
 
-/// The bytes that an op writes may not overlap those that it reads, nor its
-/// other results.
+/// Checks that the bytes that an op writes do not overlap those that it reads,
+/// nor its other results.
 LogicalResult Checker::checkApart(RuntimeCallOpInterface call,
                                   OpResult result) {
   ByteRange bytes = bytesOfValue(result);

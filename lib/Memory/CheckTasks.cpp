@@ -181,7 +181,8 @@ LogicalResult TaskChecker::checkBounds() {
   return success();
 }
 
-/// Most of what tasks read no task writes. It is looked at once.
+/// Checks what tasks read and no task writes, which is most of it: it is looked
+/// at once.
 LogicalResult TaskChecker::checkConstants() {
   AbstractArena written;
   for (const PartUse &use : uses)

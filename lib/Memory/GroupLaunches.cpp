@@ -53,8 +53,8 @@ private:
   std::map<std::pair<unsigned, StringRef>, unsigned> kernels;
 };
 
-/// The memory plan may put a result in the place of an argument that dies; a
-/// launch that reads it before must stay before.
+/// Returns whether the memory plan may put a result in the place of an argument
+/// that dies; a launch that reads it before must stay before.
 bool LaunchRun::mayWriteOver(LaunchOp launch, OpOperand &operand) const {
   auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
   auto results = llvm::seq<unsigned>(launch.getNumResults());

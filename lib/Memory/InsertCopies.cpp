@@ -59,7 +59,8 @@ LogicalResult InsertCopiesPass::insertCopies(func::FuncOp step) {
                           << " rounds";
 }
 
-/// A kept value that its buffer outlives anyway needs no copy.
+/// Returns whether a kept value needs a copy: one that its buffer outlives
+/// anyway needs none.
 bool needsSnapshot(OpResult result) {
   auto call = dyn_cast<RuntimeCallOpInterface>(result.getOwner());
   return !call || call.getTiedOperand(result.getResultNumber()) ||

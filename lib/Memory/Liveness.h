@@ -22,8 +22,8 @@ public:
   int64_t endOf(mlir::Operation *op) const;
   /// Returns when the value is written: its op's position, a loop result's end.
   int64_t begin(mlir::Value value) const;
-  /// The last position that reads the value, `begin` if none does; `end()` if
-  /// the program keeps it.
+  /// Returns the last position that reads the value, `begin` if none does;
+  /// `end()` if the program keeps it.
   int64_t lastUse(mlir::Value value) const;
 
 private:

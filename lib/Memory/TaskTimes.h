@@ -31,9 +31,9 @@ public:
   TaskTimes(const Liveness &live, const TaskOrder *order);
 
   BufferUse useOf(const Buffer &buffer) const;
-  /// The time of an entry of the order.
+  /// Returns the time of an entry of the order.
   int64_t timeOf(int64_t entry) const { return start + 1 + entry; }
-  /// The positions where a task begins and ends.
+  /// Returns the positions where a task begins and ends.
   int64_t positionOf(int64_t task) const;
   int64_t endOf(int64_t task) const;
 

@@ -402,7 +402,8 @@ llvm::json::Value taskOf(ModuleOp module) {
   return model.get("target") ? "SEQ_2_SEQ_LM" : "CAUSAL_LM";
 }
 
-/// The name that the model's config.json gives it; null if it gives none.
+/// Returns the name that the model's config.json gives it; null if it gives
+/// none.
 llvm::json::Value baseNameOf(DictionaryAttr files) {
   auto text = files ? files.getAs<StringAttr>(nn::kConfigFile) : StringAttr();
   auto config = parseJson(text ? text.getValue() : "{}", json_kinds::config);

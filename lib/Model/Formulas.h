@@ -30,7 +30,7 @@ public:
   mlir::Value constant(double value);
   /// scale * x + offset, elementwise.
   mlir::Value scaled(mlir::Value x, double scale, double offset = 0);
-  /// The product of two tensors of one shape.
+  /// Returns the product of two tensors of one shape.
   mlir::Value times(mlir::Value x, mlir::Value y);
   mlir::Value cast(mlir::Value x, mlir::Type element);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char *kRemedy = "write r=16,alpha=32,targets=q_proj,v_proj";
 
-/// A number that the whole text is.
+/// Reads a number, which must be the whole text.
 bool readNumber(const std::string &text, double &value) {
   char *end = nullptr;
   value = std::strtod(text.c_str(), &end);

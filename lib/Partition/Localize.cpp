@@ -342,7 +342,7 @@ Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
   }
 }
 
-/// A rank adds its chunks of a factor that ranks share.
+/// Lets a rank add its chunks of a factor that ranks share.
 void LocalizePass::shareChunks(DistributableOpInterface op) {
   auto chunks =
       op->getAttrOfType<DictionaryAttr>(DistDialect::kChunkedSumsAttr);
@@ -376,8 +376,8 @@ LogicalResult LocalizePass::checkMeans(ConvertOp op) {
   return success();
 }
 
-/// The new ops have global types, which tell the next conversion where it
-/// starts, until all types shrink.
+/// Lowers a conversion. The new ops have global types, which tell the next
+/// conversion where it starts, until all types shrink.
 LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
   if (renamesOnly(op.getKind())) {
     op.replaceAllUsesWith(op.getInput());

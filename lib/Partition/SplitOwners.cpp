@@ -163,7 +163,7 @@ void OwnerBuilder::reduce(ConvertOp sum, ConvertOp kept) {
     dead.push_back(kept);
 }
 
-/// The same elements, of another state.
+/// Returns the same elements in another state.
 Value OwnerBuilder::view(Value value, Type type) {
   return rt::ViewOp::create(builder, value.getLoc(), type, value, Value(),
                             builder.getI64IntegerAttr(0),
@@ -178,7 +178,7 @@ Value OwnerBuilder::zero(ConvertOp op) {
   return made;
 }
 
-/// The term of a rank: its own value, or a value that it is sent.
+/// Returns the term of a rank: its own value, or a value that it is sent.
 Value OwnerBuilder::term(ConvertOp sum, int64_t rank, StringRef message) {
   RankedTensorType type = sum.getOutput().getType();
   if (rank == owner) {

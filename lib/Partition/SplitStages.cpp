@@ -157,8 +157,8 @@ LogicalResult SplitStagesPass::chooseSchedule() {
   return success();
 }
 
-/// The part that an op belongs to. Conversions to a stage, data and constants
-/// belong to none.
+/// Finds the part that an op belongs to. Conversions to a stage, data and
+/// constants belong to none.
 LogicalResult SplitStagesPass::collect(Operation *op) {
   State state = stageState(op->getResult(0));
   if (state.kind == State::I || state.kind == State::R)
@@ -223,7 +223,8 @@ void SplitStagesPass::splitBackward() {
   staged.parts = std::move(parts);
 }
 
-/// A gradient that several stages only pass on has the task that made it.
+/// Collects transfers. A gradient that several stages only pass on has the task
+/// that made it.
 LogicalResult SplitStagesPass::collectTransfers() {
   DenseMap<Operation *, Task> producers;
   for (Operation &op : staged.loop.getBody().front().without_terminator()) {

@@ -340,8 +340,8 @@ void StageBuilder::endLoop(nn::MicroBatchesOp loop, ArrayRef<unsigned> totals) {
     }
 }
 
-/// The tasks of a micro-batch in the order in which they run, which is the same
-/// for each, and in which order those of all run.
+/// Emits the tasks of a micro-batch in the order in which they run, which is
+/// the same for each, and the order in which those of all run.
 void StageBuilder::emitEvents() {
   using Key = std::tuple<bool, pipeline::TaskKind, int64_t>;
   std::map<Key, int64_t> numbers;
@@ -415,7 +415,7 @@ Operation *StageBuilder::cloneInside(Operation *op) {
 // Totals over the batch
 //===----------------------------------------------------------------------===//
 
-/// A loop of its own counts the labels of all micro-batches before the first
+/// Emits the loop that counts the labels of all micro-batches before the first
 /// one runs (nn-micro-batch). It reads data, which every rank can have, so it
 /// stays a loop, at the stage that reads the total.
 void StageBuilder::emitTotals(nn::MicroBatchesOp loop) {

@@ -51,7 +51,7 @@ inline constexpr llvm::StringLiteral kParameterMessage =
 inline constexpr llvm::StringLiteral kGradientMessage =
     "gradient of a parameter of another stage";
 
-/// A type, and the results of an op, in a stage's program.
+/// Return a type, and the results of an op, in a stage's program.
 mlir::RankedTensorType stageless(mlir::Type type);
 void forgetStages(mlir::Operation *op);
 

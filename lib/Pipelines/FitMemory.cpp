@@ -75,7 +75,7 @@ LogicalResult Search::measure(Candidate &candidate) {
   return success();
 }
 
-/// The least number of layers, given one that fits and that 0 does not.
+/// Returns the least number of layers, given one that fits and that 0 does not.
 FailureOr<Candidate> Search::findLayers(int64_t limit, Candidate best) {
   int64_t tooFew = 0;
   while (best.layers - tooFew > 1) {

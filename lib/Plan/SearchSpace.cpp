@@ -41,7 +41,7 @@ bool SearchSpace::choosesLayers() const {
   return true;
 }
 
-/// The plan with so many micro-batches.
+/// Returns the plan with so many micro-batches.
 static PlanOptions withCount(PlanOptions plan, int64_t microBatches) {
   plan.sizes.microBatches = microBatches;
   return plan;
@@ -339,7 +339,7 @@ static std::set<int64_t> chunkCounts(int64_t layers, int64_t stages) {
   return counts;
 }
 
-/// Other numbers of chunks on each stage.
+/// Varies the numbers of chunks on each stage.
 void Neighbours::varyChunks() {
   int64_t stages = from.mesh.sizeOf(MeshAxis::Pipeline);
   for (const char *flag : {"--stages", "--schedule", "--virtual-stages"})
@@ -360,8 +360,8 @@ void Neighbours::varyChunks() {
   }
 }
 
-/// Two neighbouring axes change places: what was within a node may be across.
-/// Within one node nothing changes.
+/// Lets two neighbouring axes change places: what was within a node may be
+/// across. Within one node nothing changes.
 void Neighbours::varyPlacement() {
   if (space.given.count("--mesh") || space.ranks <= space.devicesPerNode)
     return;

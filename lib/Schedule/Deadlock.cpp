@@ -37,7 +37,7 @@ private:
   std::string mismatch;
 };
 
-/// The event that a rank is in; null if its program has ended.
+/// Returns the event that a rank is in; null if its program has ended.
 const Event *Ranks::head(int64_t rank) const {
   const std::vector<Event> &events = programs[rank];
   return next[rank] < events.size() ? &events[next[rank]] : nullptr;

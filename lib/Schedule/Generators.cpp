@@ -43,7 +43,7 @@ std::vector<int64_t> groupSizes(const Shape &shape) {
   return sizes;
 }
 
-/// The tasks of one kind, group by group, chunk by chunk.
+/// Returns the tasks of one kind, group by group, chunk by chunk.
 Order grouped(const Shape &shape, int64_t stage, TaskKind kind) {
   Order order;
   int64_t first = 0;

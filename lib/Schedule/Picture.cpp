@@ -105,7 +105,7 @@ void Picture::addTitle() {
              bands > 1 ? "; time goes on from line to line" : "");
 }
 
-/// The colors of the chunks that stages have at this turn.
+/// Adds the colors of the chunks that stages have at this turn.
 void Picture::addLegend(int64_t turn) {
   const char *names[] = {"forward",
                          schedule.splitsBackward() ? "backward of activations"

@@ -81,7 +81,7 @@ public:
     }
     return *value;
   }
-  /// A whole number from 1 to a million.
+  /// Returns a whole number from 1 to a million.
   int64_t count(const std::string &key) {
     const toml::node *node = find(key, true);
     std::optional<int64_t> value =

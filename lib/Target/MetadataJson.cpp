@@ -98,7 +98,7 @@ void addSharding(json::Object &tensor, RankedTensorType type) {
   tensor["partial"] = std::move(partial);
 }
 
-/// All but where the tensor lies.
+/// Returns all but where the tensor lies.
 json::Object tensorJson(const TensorEntry &entry, RankedTensorType global,
                         ArrayRef<int64_t> localShape) {
   json::Object tensor{
@@ -394,7 +394,7 @@ LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
   return addTasks(described, steps);
 }
 
-/// The arena of a program.
+/// Returns the arena of a program.
 FailureOr<json::Object> arenaJson(func::FuncOp program) {
   Operation *owner = rt::arenaOwner(program);
   auto bytes = owner->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);

@@ -122,7 +122,7 @@ static int64_t bytesMovedBy(Operation *op, const SymbolTable &kernels) {
   return bytesOfAll(op->getOperands()) + bytesOfAll(op->getResults());
 }
 
-/// The product of one expert, where each gets the same number of rows.
+/// Returns the product of one expert, where each gets the same number of rows.
 static SmallVector<int64_t, 3> shapeOf(rt::RoutedOp op) {
   if (flopsOf(op) == 0)
     return {};
@@ -184,7 +184,7 @@ static StringRef transposedOf(Operation *op) {
   return gemm.getTransB() ? "b" : "";
 }
 
-/// A bucket's members, whether they lie side by side or not.
+/// Returns a bucket's members, whether they lie side by side or not.
 static int64_t tensorsOf(rt::CollectiveOpInterface op) {
   auto reduce = dyn_cast<rt::AllReduceOp>(op.getOperation());
   if (auto bucket = reduce ? reduce.getInput().getDefiningOp<rt::ConcatOp>()
@@ -328,7 +328,7 @@ static void addCausalWork(ProgramReport &report, Operation *op) {
   work.resize(ranks);
 }
 
-/// The whole argument of which a rank has a part.
+/// Returns the whole argument of which a rank has a part.
 static RankedTensorType wholeTypeOf(func::FuncOp step, BlockArgument argument) {
   auto global = step.getArgAttrOfType<TypeAttr>(argument.getArgNumber(),
                                                 rt::RTDialect::kGlobalAttr);

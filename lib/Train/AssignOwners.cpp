@@ -86,8 +86,8 @@ AssignOwnersPass::owners(Operation *ret) {
   return result;
 }
 
-/// The sum over `dp` that a gradient comes from, by conversions and ops that
-/// read nothing else: where it can be kept. Null if there is none.
+/// Returns the sum over `dp` that a gradient comes from, by conversions and ops
+/// that read nothing else: where it can be kept. Null if there is none.
 ConvertOp sumOf(Value gradient) {
   while (Operation *op = gradient.getDefiningOp()) {
     auto convert = dyn_cast<ConvertOp>(op);

@@ -88,7 +88,7 @@ void Selection::findDataDependent() {
       dependent.insert(op.result_begin(), op.result_end());
 }
 
-/// The bytes of a value on one rank.
+/// Returns the bytes of a value on one rank.
 int64_t Selection::bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t elements = 1;

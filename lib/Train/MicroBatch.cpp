@@ -247,7 +247,8 @@ SmallVector<Value> MicroBatchPass::crossing(func::FuncOp func) {
   return values.takeVector();
 }
 
-/// The type of all micro-batches of a data argument: a leading dimension.
+/// Returns the type of all micro-batches of a data argument: a leading
+/// dimension.
 RankedTensorType stacked(RankedTensorType type, int64_t count) {
   SmallVector<int64_t> shape = {count};
   llvm::append_range(shape, type.getShape());

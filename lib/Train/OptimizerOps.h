@@ -38,7 +38,7 @@ public:
 
   /// Computes factor * x for a scalar and a tensor.
   mlir::Value scaled(mlir::Value factor, mlir::Value x, double scale = 1);
-  /// The sum of tensors of one shape.
+  /// Returns the sum of tensors of one shape.
   mlir::Value combined(mlir::ValueRange terms, llvm::ArrayRef<double> coefs);
 
   mlir::Value toInvariant(mlir::Value value);

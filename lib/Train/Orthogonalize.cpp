@@ -22,8 +22,8 @@ bool allReaders(Value value, function_ref<bool(Operation *)> is) {
   });
 }
 
-/// The number of leading dimensions that the rows of the file are; 0 if a row
-/// ends within a dimension, or the file holds no matrix.
+/// Returns the number of leading dimensions that the rows of the file are; 0 if
+/// a row ends within a dimension, or the file holds no matrix.
 unsigned rowDimsOf(ArrayRef<int64_t> shape, ArrayAttr fileShape) {
   if (!fileShape)
     return shape.size() == 2 ? 1 : 0;

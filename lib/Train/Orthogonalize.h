@@ -17,7 +17,7 @@ struct MatrixForm {
   bool multipliesRows = true;
 };
 
-/// The form of a parameter that matrix products alone read; nullopt for
+/// Returns the form of a parameter that matrix products alone read; nullopt for
 /// vectors, tables that are looked up and the output's vocabulary. Fails with
 /// an error for the matrices of experts.
 mlir::FailureOr<std::optional<MatrixForm>> matrixFormOf(mlir::func::FuncOp func,

@@ -26,7 +26,8 @@ inline void requirePointer(const void *pointer, const char *name) {
     fail(TSR_INVALID_ARGUMENT, name, " is null");
 }
 
-/// An option struct of an older or newer caller, cut or zero-extended to ours.
+/// Returns an option struct of an older or newer caller, cut or zero-extended
+/// to ours.
 template <class Options>
 Options takeOptions(const Options *options, const char *name) {
   Options own{};

@@ -214,8 +214,9 @@ struct Metadata {
   bool hasParameters() const;
   /// Returns whether there is a program that measures the loss.
   bool hasEvaluation() const;
-  /// The program that measures the loss counts labels, so that some may be
-  /// ignored. In older artifacts it does so for models that ignore labels.
+  /// Returns whether the program that measures the loss counts labels, so that
+  /// some may be ignored. In older artifacts it does so for models that ignore
+  /// labels.
   bool evaluationCounts() const;
   /// Returns whether there is a program that scores given tokens; in older
   /// artifacts that generate there is none.

@@ -42,8 +42,8 @@ void checkTimes(const JsonView &view, const StageTasks &stage,
   }
 }
 
-/// A run is how often its tasks run, and the tasks. Every task runs for one of
-/// its micro-batches after the other.
+/// Parses a run: how often its tasks run, and the tasks. Every task runs for
+/// one of its micro-batches after the other.
 void parseRun(const JsonView &view, const StageTasks &stage,
               Metadata &metadata) {
   auto tasks = static_cast<int64_t>(stage.isLast.size());

@@ -51,7 +51,7 @@ struct ScalarUse {
   /// The argument that it is added to; -1: a buffer's address.
   int64_t argument;
 };
-/// The uses by the call at `position`.
+/// Returns the uses by the call at `position`.
 std::vector<ScalarUse> scalarsOf(const tsr_abi_calls &calls, int64_t position);
 
 /// tsr_abi_run of every device: the frame's entries are the device's.

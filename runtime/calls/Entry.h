@@ -69,7 +69,8 @@ inline Routing routingOf(const void *gates, const int64_t *args) {
           args[TSR_COLLECTIVE_DTYPE_GATES] == TSR_DTYPE_F64};
 }
 
-/// The sides of exchange_rows; gates are of the source and of the target.
+/// Returns the sides of exchange_rows; gates are of the source and of the
+/// target.
 inline RowSide sourceRowsOf(const void *gates, const int64_t *args) {
   return {routingOf(gates, args), args[TSR_COLLECTIVE_ROWS]};
 }
@@ -93,7 +94,7 @@ inline Message messageOf(const Rank &rank, int64_t op, const int64_t *args) {
   return {op, rank.metadata->mesh.rankAt(peer), args[TSR_MESSAGE_BYTES]};
 }
 
-/// The one axis of a call.
+/// Returns the one axis of a call.
 inline size_t axisOf(const Rank &rank, const Collective &call) {
   size_t axis = 0;
   while (!((call.axes >> axis) & 1) && axis + 1 < rank.coordinates.size())

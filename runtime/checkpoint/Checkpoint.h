@@ -44,7 +44,7 @@ void claimCheckpoints(Session &session, const std::string &directory);
 /// step. TSR_INVALID_ARGUMENT; TSR_IO: some are left, all of them whole.
 void pruneCheckpoints(Session &session, const std::string &directory,
                       int64_t count);
-/// The names of step directories that were completed, by step.
+/// Returns the names of step directories that were completed, by step.
 std::map<int64_t, std::string> completeSteps(const std::string &directory);
 /// Returns `directory` itself, or its newest step directory that was completed.
 /// TSR_NOT_FOUND.
@@ -118,7 +118,7 @@ Manifest readManifest(const InputFile &file);
 constexpr const char *optimizerFile = "optimizer.safetensors";
 constexpr const char *manifestFile = "manifest.json";
 
-/// The name of a state tensor in its file.
+/// Returns the name of a state tensor in its file.
 std::string checkpointName(const TensorInfo &tensor);
 
 /// The tensors in which files hold one: itself, or, where its name has a `*`,

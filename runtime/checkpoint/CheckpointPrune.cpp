@@ -6,7 +6,7 @@
 namespace tessera {
 
 namespace {
-/// The number of a step directory, -1 for other names.
+/// Returns the number of a step directory, -1 for other names.
 int64_t stepOf(const std::string &name) {
   const std::string prefix = "step-";
   if (name.compare(0, prefix.size(), prefix) != 0 ||

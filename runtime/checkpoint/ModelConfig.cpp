@@ -21,8 +21,8 @@ static std::string torchType(const Metadata &metadata) {
                                                : "float32";
 }
 
-/// The text that was imported, but for the type of the weights beside it:
-/// `transformers` would load them in the type that config.json says.
+/// Returns the text that was imported, but for the type of the weights beside
+/// it: `transformers` would load them in the type that config.json says.
 static std::string ofSavedType(const std::string &text, const char *name,
                                const Metadata &metadata) {
   JsonTree parsed = parseJson(concat("'", name, "' of the artifact"), text,

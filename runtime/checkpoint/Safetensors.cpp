@@ -63,7 +63,7 @@ void widenFile(const FileTensor &tensor, int64_t first, int64_t count,
   }
 }
 
-/// The first element of [begin, end) that is NaN or infinite, or `end`.
+/// Returns the first element of [begin, end) that is NaN or infinite, or `end`.
 static int64_t firstNonFinite(const FileTensor &tensor, int64_t begin,
                               int64_t end) {
   double values[blockElements];

@@ -64,8 +64,8 @@ struct NewTensor {
   uint64_t bytes;
 };
 
-/// The length and header of a file with these tensors, in this order; their
-/// data follows in the same order.
+/// Returns the length and header of a file with these tensors, in this order;
+/// their data follows in the same order.
 std::string safetensorsHeader(const std::vector<NewTensor> &tensors);
 
 } // namespace tessera

@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-/// The one name for all that files give a tensor: without the prefix of a class
-/// with a head, and "weight" for the "gamma" of old files.
+/// Returns the one name for all that files give a tensor: without the prefix of
+/// a class with a head, and "weight" for the "gamma" of old files.
 std::string plainName(const std::string &name);
 
 /// Replaces each number between dots by a `*`: layers of a model look alike.
@@ -31,7 +31,7 @@ bool isBuffer(const std::string &name);
 /// Returns whether it belongs to a head, what is on top of the layers: each
 /// task has another one.
 bool isHead(const std::string &name);
-/// Other names of the tensor where a model ties the two.
+/// Returns the other names of the tensor if a model ties the two.
 std::vector<std::string> tiedNames(const std::string &name);
 /// Returns whether a model that ties the two keeps the second one and stores
 /// the first one at most as a copy of it.

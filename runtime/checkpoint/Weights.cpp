@@ -171,7 +171,7 @@ void WeightMatching::matchParameters() {
 /// Values beside each other, to compare two tensors without holding them.
 static constexpr int64_t comparedElements = 4096;
 
-/// The first element in which two tensors of one shape differ, or -1.
+/// Returns the first element in which two tensors of one shape differ, or -1.
 int64_t firstDifference(const FileTensor &left, const FileTensor &right) {
   double a[comparedElements], b[comparedElements];
   int64_t elements = left.elements();

@@ -170,7 +170,8 @@ public:
   virtual Status failure() const = 0;
   virtual bool failed() const = 0;
 
-  /// An endpoint of the same rank for another lane, for one other thread.
+  /// Returns an endpoint of the same rank for another lane, for one other
+  /// thread.
   virtual std::unique_ptr<Communicator> forLane(Lane lane) = 0;
 
   /// Describes the others for diagnostics: "rank 1 is in ...; rank 2 has left

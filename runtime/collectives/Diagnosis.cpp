@@ -17,7 +17,7 @@ static bool sameOp(const Mesh &mesh, const Collective &a, const Collective &b) {
   return betweenStages || a.op == b.op;
 }
 
-/// The forms that an all_to_all turns into each other.
+/// Returns whether an all_to_all turns the two forms into each other.
 static bool sameForm(const Offer &a, const Offer &b) {
   return std::strcmp(a.kind, "all_to_all") != 0 ||
          (a.call.rows == b.call.rows &&

@@ -19,7 +19,7 @@ struct AttentionArguments {
 
   /// Returns whether the keys are a slice: results are sums over slices.
   bool isSlice() const { return keysTotal != 0; }
-  /// The keys of which these are a slice, or these.
+  /// Returns the keys of which these are a slice, or these.
   int64_t allKeys() const { return isSlice() ? keysTotal : seqK; }
   /// Returns the position of query 0, counted from key 0; negative where query
   /// 0 lies before a slice of the keys.

@@ -213,7 +213,7 @@ static inline T *biasGradientOf(const AttentionProblem &p, const Square &square,
          p.distanceAt(square.query, square.key);
 }
 
-/// The dropout masks of vector v of a square, by key.
+/// Returns the dropout masks of vector v of a square, by key.
 template <typename T>
 static inline KeepLanes<T> keepLanes(const AttentionProblem &p,
                                      const Square &square, int64_t b,

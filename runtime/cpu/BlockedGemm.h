@@ -88,7 +88,7 @@ private:
   }
   int64_t sumRow() const { return kSumsInC ? p.ldc : width; }
 
-  /// The sums start from C, the bias, both or zero.
+  /// Starts the sums from C, the bias, both or zero.
   void initialise(const GemmRegion &r) {
     const Out *bias = static_cast<const Out *>(p.bias);
     for (int64_t m = r.rowBegin; m < r.rowEnd; ++m) {

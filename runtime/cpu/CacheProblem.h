@@ -75,8 +75,8 @@ struct CacheProblem {
   int64_t endOf(int64_t row) const {
     return heldBelow(int64_t(positionOf[row]) + 1);
   }
-  /// The bucket of the position that the rank has as number `held`, which the
-  /// row reads.
+  /// Returns the bucket of the position that the rank has as number `held`,
+  /// which the row reads.
   int64_t bucketAt(int64_t row, int64_t held) const {
     const int64_t distance = positionOf[row] - (held * deal + ordinal);
     return bucketOf[distance < maxDistance ? distance : maxDistance];
@@ -87,7 +87,7 @@ struct CacheProblem {
     return (row / rows * slots + slotOf[row]) * places;
   }
 
-  /// The splits of which rows of a group read something.
+  /// Returns the splits of which rows of a group read something.
   int64_t splitBegin(const CacheGroup &group) const {
     return isLive(group.row) ? firstOf(group.row) / kCacheSplit : 0;
   }

@@ -161,8 +161,8 @@ private:
             p.headDim};
   }
 
-  /// One row: caches are read in the order in which they lie, a few positions
-  /// of all key heads at a time.
+  /// Computes one row: caches are read in the order in which they lie, a few
+  /// positions of all key heads at a time.
   void chunkInPlace() {
     for (int64_t j = chunk.begin; j < chunk.end; j += kStep)
       for (int64_t k = 0; k < heads; ++k) {
@@ -274,7 +274,7 @@ private:
     }
   }
 
-  /// A query's place in what a split leaves of a group.
+  /// Returns a query's place in what a split leaves of a group.
   int64_t partialAt(int64_t query) const {
     return (placeOf(query) - row * p.heads) * (p.headDim + 2);
   }

@@ -43,7 +43,7 @@ private:
 
   static GemmRegion whole(const GemmProblem &q) { return {0, q.m, 0, q.n}; }
 
-  /// One chunk's segment of k, into the sum on top of `depth` others.
+  /// Multiplies one chunk's segment of k into the sum on top of `depth` others.
   GemmProblem part(const GemmRegion &r, int64_t k, int64_t depth) const {
     GemmProblem q = p;
     q.m = r.rowEnd - r.rowBegin;

@@ -38,7 +38,7 @@ int32_t cpuAttentionBackward(int threads, void *const *buffers,
 int32_t cpuScatterAdd(int threads, void *const *buffers, const int64_t *args,
                       std::string *error);
 
-/// The two above with what is added cut into chunks; see TSR_CHUNKED_* in
+/// Compute the two above with their sums cut into chunks; see TSR_CHUNKED_* in
 /// abi.h. The result has the same bits whatever else is computed at once: rows
 /// and columns, threads. Returns 0, or non-zero with the reason in *error.
 /// Never throws.

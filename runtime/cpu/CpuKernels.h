@@ -48,7 +48,7 @@ struct CpuKernels {
 
 enum class CpuTarget { Baseline = 0, Avx2 = 1, Avx512 = 2 };
 
-/// The kernels in use: the best that the processor can run.
+/// Returns the kernels in use: the best that the processor can run.
 const CpuKernels &cpuKernels();
 /// The best target that this processor can run and TESSERA_CPU allows.
 CpuTarget bestCpuTarget();

@@ -18,7 +18,7 @@ static memory::data_type typeOf(int64_t dtype) {
                                  : memory::data_type::f32;
 }
 
-/// A [rows, columns] matrix, or a batch of them, described by strides.
+/// Returns a [rows, columns] matrix, or a batch of them, described by strides.
 static memory::desc describe(const GemmProblem &p, int64_t rows,
                              int64_t columns, int64_t leading, bool transposed,
                              int64_t stride, int64_t dtype) {

@@ -91,7 +91,7 @@ struct GemmTerms {
 };
 GemmTerms termsOf(const GemmProblem &problem);
 
-/// The problem without epilogue and sums: with GELU its result is aux.
+/// Returns the problem without epilogue and sums: with GELU its result is aux.
 GemmProblem plainProduct(const GemmProblem &problem);
 
 /// The library or the blocked kernels compute a product; its types and the

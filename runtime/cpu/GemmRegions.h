@@ -22,10 +22,10 @@ private:
   int64_t down, across;
 };
 
-/// The product of one region as a problem of its own.
+/// Returns the product of one region as a problem of its own.
 GemmProblem cutOut(const GemmProblem &p, const GemmRegion &region);
 
-/// The product of one matrix of the batch.
+/// Returns the product of one matrix of the batch.
 GemmProblem matrixOf(const GemmProblem &p, int64_t index);
 
 } // namespace tessera

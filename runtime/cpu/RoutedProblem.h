@@ -35,8 +35,8 @@ struct RoutedProblem {
   bool routes(int64_t token, int64_t expert) const;
 };
 
-/// The number of the first compact row of each expert, and of all rows; those
-/// of one of equal parts of the tokens.
+/// Returns the number of the first compact row of each expert, and of all rows;
+/// those of one of equal parts of the tokens.
 std::vector<int64_t> firstRowsOf(const RoutedProblem &problem, int64_t part = 0,
                                  int64_t parts = 1);
 
@@ -60,7 +60,8 @@ int32_t checkRoom(const RoutedProblem &problem, std::string *error);
 /// Sets the rows of a compact result to zero that no expert has.
 void clearRest(const RoutedProblem &problem, int64_t used);
 
-/// The buffers of a call, gates among them, before its result; at most 4.
+/// Returns the buffers of a call, gates among them, before its result; at most
+/// 4.
 int operandsOfRouted(const int64_t *args);
 
 /// Decodes and checks args; returns 0 or a tsr_status with *error set.

@@ -25,7 +25,7 @@ static int64_t sumTypeOf(const RoutedProblem &p) {
                                                   : p.dtypeOut;
 }
 
-/// The tokens of each expert, in order.
+/// Returns the tokens of each expert, in order.
 static std::vector<int64_t> tokensOf(const RoutedProblem &p, int64_t expert) {
   std::vector<int64_t> tokens;
   for (int64_t t = 0; t < p.tokens; ++t)

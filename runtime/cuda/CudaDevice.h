@@ -13,8 +13,8 @@ namespace tessera::cuda {
 class CudaDevice final : public Device {
 public:
   void check(const DeviceRequest &request) const override;
-  /// The machine's rank r runs on GPU r modulo their number; several of one
-  /// process may share one.
+  /// Opens a rank; the machine's rank r runs on GPU r modulo their number, and
+  /// several of one process may share one.
   std::unique_ptr<DeviceRank> openRank(Rank &rank) override;
   DeviceReport report() const override;
 

@@ -16,7 +16,7 @@
 namespace tessera::cuda {
 
 namespace {
-/// The buffer by which a program waits for the call.
+/// Returns the buffer by which a program waits for the call.
 const void *awaitedBufferOf(const Call &call) {
   if (call.entry == TSR_ENTRY_ZIGZAG)
     return call.buffers[call.args[TSR_COLLECTIVE_MAKES_WHOLE] ? 0 : 1];

@@ -31,7 +31,7 @@ public:
   CUfunction find(const tsr_abi_device_kernel &kernel) {
     return find(kernel, kernel.name);
   }
-  /// The same for its form for several launches.
+  /// Finds its form for several launches.
   CUfunction findBatched(const tsr_abi_device_kernel &kernel) {
     return find(kernel, kernel.batched);
   }

@@ -102,7 +102,7 @@ void Data::chooseShares() {
            "; raise it, or leave the file out");
 }
 
-/// Each stream and, where validation is held out, its other part, too.
+/// Makes each stream and, if validation is held out, its other part, too.
 void Data::makeStreams(const std::vector<SplitFile> &splits) {
   chooseShares();
   for (size_t i = 0; i < shares.size(); ++i) {

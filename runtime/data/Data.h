@@ -52,7 +52,7 @@ public:
   };
   /// Finds a document. TSR_INVALID_ARGUMENT: there is none.
   Document document(int64_t number) const;
-  /// An epoch of each stream.
+  /// Returns an epoch of each stream.
   int64_t sequences() const;
   struct FileShare {
     int64_t first, tokens; ///< in the file

@@ -13,7 +13,7 @@ static constexpr int32_t ignored = -100;
 static constexpr double predictedShare = 0.15, maskedShare = 0.8,
                         randomShare = 0.1;
 
-/// A random word as a number in [0, 1).
+/// Returns a random word as a number in [0, 1).
 static double fraction(uint32_t word) { return word / 4294967296.0; }
 
 TokenMask::TokenMask(const Model &model, int64_t seed, int64_t step,

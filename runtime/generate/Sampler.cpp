@@ -180,8 +180,9 @@ static std::vector<std::pair<int32_t, double>> listOf(const BestLogits &best,
   return list;
 }
 
-/// Its probability is that of all that were kept, of which `list` may lack
-/// some. Of tokens that are as probable as its last one it may lack some, too.
+/// Draws from a list. Its probability is that of all that were kept, of which
+/// `list` may lack some; it may also lack tokens that are as probable as its
+/// last one.
 static Kept sampleOf(const std::vector<std::pair<int32_t, double>> &list,
                      const Sampling &sampling, int64_t position, double total) {
   const auto most = static_cast<int64_t>(list.size());

@@ -50,7 +50,7 @@ public:
   /// Slots keep their contents for the requests that run in them, not for
   /// others.
   void forget();
-  /// The request of a slot; null: none.
+  /// Returns the request of a slot; null: none.
   Request *at(int64_t lane, int64_t slot) {
     return slots[lane * sizes.slots + slot].get();
   }

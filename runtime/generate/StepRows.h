@@ -35,7 +35,8 @@ struct StepRows {
 
   /// Returns the rows of the lane with most.
   int64_t mostRows() const;
-  /// A prompt that ends in other steps wants none.
+  /// Returns whether the step wants logits: a prompt that ends in other steps
+  /// wants none.
   bool wantsLogits() const;
 };
 

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// A decay whose length nobody chose takes what the warm-up leaves of it.
+/// Returns the steps of the decay; one whose length nobody chose takes what the
+/// warm-up leaves of it.
 int64_t Schedule::decayBegin() const {
   if (kind != RateKind::Wsd)
     return warmupSteps;

@@ -25,7 +25,7 @@ struct Schedule {
   double at(int64_t step) const;
 
 private:
-  /// The step at which the decay to minLr begins.
+  /// Returns the step at which the decay to minLr begins.
   int64_t decayBegin() const;
 };
 

@@ -54,7 +54,8 @@ double roundedUp(double value) {
   return rounded < value ? std::nextafter(rounded, INFINITY) : rounded;
 }
 
-/// The largest absolute values of channels in [begin, end) of the elements.
+/// Returns the largest absolute values of channels in [begin, end) of the
+/// elements.
 std::vector<double> largestOf(const TensorInfo &parameter,
                               const TensorInfo &scale, const Source &source,
                               int64_t begin, int64_t end) {
@@ -116,7 +117,7 @@ std::vector<double> channelScales(const TensorInfo &parameter,
   return std::move(scales);
 }
 
-/// A parameter with scales.
+/// Writes a parameter with scales.
 static void writeQuantized(const Rank &rank, const TensorInfo &parameter,
                            const TensorInfo &scale, const Source &source) {
   const std::vector<double> scales =

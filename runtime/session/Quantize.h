@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// The scales of a tensor; null if it holds its values as they are.
+/// Returns the scales of a tensor; null if it holds its values as they are.
 const TensorInfo *scaleOf(const Metadata &metadata, const TensorInfo &tensor);
 
 /// Fails with TSR_UNSUPPORTED, if parameters are integers, for what keeps all

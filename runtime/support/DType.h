@@ -50,7 +50,7 @@ float f16ToFloat(uint16_t bits);
 
 /// values[i] = the i-th element at `src`, widened.
 void widen(int dtype, const void *src, double *values, int64_t count);
-/// The i-th element at `dst` = values[i], rounded (i32 and i8: to the
+/// Stores values[i] at the i-th element of `dst`, rounded (i32 and i8: to the
 /// nearest, saturating).
 void narrow(int dtype, const double *values, void *dst, int64_t count);
 

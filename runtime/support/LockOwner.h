@@ -14,7 +14,7 @@ struct LockOwner {
   int64_t processStart = 0; ///< in ticks since the host started
 
   static LockOwner self();
-  /// The owner in a lock file's text; nobody if the text is damaged.
+  /// Returns the owner in a lock file's text; nobody if the text is damaged.
   static LockOwner parse(const std::string &text);
   std::string text() const;
   /// Returns "process 12 of user 'ada' on host 'h', since

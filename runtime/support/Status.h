@@ -52,7 +52,8 @@ void appendPart(std::ostream &stream, bool &isQuoted, const Part &part) {
   }
 }
 
-/// The parts written one after the other, independent of the user's locale.
+/// Returns the parts written one after the other, independent of the user's
+/// locale.
 template <class... Parts> std::string concat(const Parts &...parts) {
   std::ostringstream stream;
   stream.exceptions(std::ios::badbit); // else want of memory cuts the text
@@ -78,7 +79,7 @@ Status describedAs(tsr_status code, const Describe &describe) noexcept {
   }
 }
 
-/// A copy; without the message if there is no memory for it.
+/// Returns a copy; without the message if there is no memory for it.
 inline Status copyOf(const Status &status) noexcept {
   return status.ok() ? Status()
                      : describedAs(status.code, [&] { return status.message; });

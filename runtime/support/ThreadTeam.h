@@ -16,8 +16,8 @@ class ThreadTeam {
 public:
   using Task = void (*)(const void *context, int part);
 
-  /// The calling thread's own team. Its workers start at the first use, inherit
-  /// the caller's cores, take no signals, and end with the caller.
+  /// Returns the calling thread's own team. Its workers start at the first use,
+  /// inherit the caller's cores, take no signals, and end with the caller.
   static ThreadTeam &ofThisThread();
 
   ThreadTeam();

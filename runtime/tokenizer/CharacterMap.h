@@ -33,10 +33,10 @@ public:
   /// Returns whether some rule is for a text that begins with `text`.
   bool begins(std::string_view text) const;
 
-  /// The most rules that one text may begin with.
+  /// Returns the most rules that one text may begin with.
   size_t nestedRules() const { return mostNested; }
-  /// The most bytes that a rule makes of each of its own, with U+2581 for
-  /// spaces. Both are known for the reader SentencePiece.
+  /// Returns the most bytes that a rule makes of each of its own, with U+2581
+  /// for spaces. Both are known for the reader SentencePiece.
   size_t growth() const { return mostGrowth; }
 
 private:

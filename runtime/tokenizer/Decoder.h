@@ -34,7 +34,8 @@ protected:
 /// Reads a decoder. TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
 std::unique_ptr<Decoder> readDecoder(const JsonView &part);
 
-/// The bytes of a token: those that its characters stand for, or its own.
+/// Appends the bytes of a token: those that its characters stand for, or its
+/// own.
 void appendTokenBytes(std::string &out, std::string_view token);
 /// Returns the byte that a token such as "<0x0A>" names, or -1.
 int byteOfToken(std::string_view token);

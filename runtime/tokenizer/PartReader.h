@@ -29,7 +29,7 @@ void requireFewValues(const JsonView &part, size_t most);
 /// Return the member `key`, or `standard` if it is missing or null.
 bool flagOf(const JsonView &part, const char *key, bool standard);
 std::string textOf(const JsonView &part, const char *key, const char *standard);
-/// A text of one code point.
+/// Returns a text of one code point.
 std::string characterOf(const JsonView &part, const char *key);
 
 /// {"String": "..."} or {"Regex": "..."}, as tokenizers writes patterns.

@@ -91,7 +91,7 @@ struct Pattern::Attempt {
   size_t bytes = firstBytes; ///< The length of the window.
   uint32_t backtracks = firstBacktracks;
 
-  /// The end of the window, which is between two characters.
+  /// Returns the end of the window, which is between two characters.
   size_t end(std::string_view text) const {
     size_t at = std::min(from + bytes, text.size());
     while (at < text.size() && (text[at] & 0xC0) == 0x80)
@@ -109,7 +109,7 @@ struct Pattern::Attempt {
     starts = 1;
     bytes *= 2;
   }
-  /// A start needs to backtrack more; which one is not known.
+  /// Lets a start backtrack more; which one needs it is not known.
   void backtrack() {
     if (starts == 1)
       backtracks *= 4;

@@ -43,8 +43,8 @@ public:
   /// Matches from now on are in parts of a text of so many bytes, all of which
   /// together may take steps in proportion to it.
   void begin(size_t textBytes) const;
-  /// The first match at or after `from`. TSR_UNSUPPORTED: the text, which is
-  /// valid UTF-8, needs more steps or more memory than there is.
+  /// Finds the first match at or after `from`. TSR_UNSUPPORTED: the text, which
+  /// is valid UTF-8, needs more steps or more memory than there is.
   bool find(std::string_view text, size_t from, Match &match) const;
 
   /// Calls `visit(begin, end)` for each match; empty ones that follow another

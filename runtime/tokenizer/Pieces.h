@@ -25,7 +25,7 @@ struct Piece {
 /// to text.
 class TextArena {
 public:
-  /// A copy of both, one after the other.
+  /// Returns a copy of both, one after the other.
   std::string_view join(std::string_view first, std::string_view second) {
     size_t bytes = first.size() + second.size();
     char *place = reserve(bytes);

@@ -217,7 +217,7 @@ void ModelReader::refuseRepeated(std::vector<std::string_view> &texts) const {
     refuse(" has the piece '", excerpt(*twice), "' twice");
 }
 
-/// The library has room for so many pieces that begin at one place.
+/// Refuses pieces if more begin at one place than the library has room for.
 void ModelReader::refuseNested(std::vector<std::string_view> &texts) const {
   std::sort(texts.begin(), texts.end());
   std::vector<std::string_view> open; // each begins with those before it

@@ -19,7 +19,7 @@ inline bool isAscii(char byte) {
   return static_cast<unsigned char>(byte) < 128;
 }
 
-/// The code point at `at`, which is moved to the next one.
+/// Returns the code point at `at`, which is moved to the next one.
 inline char32_t nextCodePoint(std::string_view text, size_t &at) {
   const auto *bytes = reinterpret_cast<const uint8_t *>(text.data());
   if (bytes[at] < 128)
@@ -29,7 +29,7 @@ inline char32_t nextCodePoint(std::string_view text, size_t &at) {
   return static_cast<char32_t>(c);
 }
 
-/// The code point that ends at `at`, which is moved to where it begins.
+/// Returns the code point that ends at `at`, which is moved to where it begins.
 inline char32_t previousCodePoint(std::string_view text, size_t &at) {
   const size_t begin = at > U8_MAX_LENGTH ? at - U8_MAX_LENGTH : 0;
   const auto *bytes = reinterpret_cast<const uint8_t *>(text.data()) + begin;

@@ -23,8 +23,8 @@ private:
   std::vector<std::string> entries, types;
 };
 
-/// A program with attributes replaced, removed, added and moved, with other
-/// types, sizes and names of functions, or with functions that it lacked.
+/// Returns a program with attributes replaced, removed, added and moved, with
+/// other types, sizes and names of functions, or with functions that it lacked.
 std::string withOtherAttributes(const std::string &program,
                                 const AttributePool &pool, std::mt19937 &rng);
 

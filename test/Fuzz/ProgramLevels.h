@@ -9,7 +9,7 @@
 
 namespace tessera::test {
 
-/// The generic forms of those programs that parse and verify.
+/// Returns the generic forms of those programs that parse and verify.
 std::vector<ProgramText> genericForms(const std::vector<ProgramText> &programs);
 
 /// Compiles small models below a folder of examples for several meshes. Returns

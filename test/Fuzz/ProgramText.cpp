@@ -40,7 +40,7 @@ std::string pipelineOf(std::string word) {
   return word.substr(0, equals) + "{" + word.substr(equals + 1) + "}";
 }
 
-/// The flags of the first command of a test that runs tessera-opt.
+/// Returns the flags of the first command of a test that runs tessera-opt.
 std::vector<std::string> passesOf(const std::vector<std::string> &lines) {
   static const std::regex flag(R"(--[a-z0-9-]+(=("[^"]*"|'[^']*'|[^\s"']*))?)");
   std::vector<std::string> passes;

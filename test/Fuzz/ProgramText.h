@@ -17,13 +17,14 @@ struct ProgramText {
   std::vector<std::string> passes; ///< pipelines, such as `rt-plan-memory`
 };
 
-/// All programs of the .mlir files below a folder, cut at `// -----`.
+/// Returns all programs of the .mlir files below a folder, cut at `// -----`.
 std::vector<ProgramText> programsBelow(const std::string &folder);
 
-/// The names of the passes that the files Passes.td below a folder define.
+/// Returns the names of the passes that the files Passes.td below a folder
+/// define.
 std::vector<std::string> passesBelow(const std::string &folder);
 
-/// A program with one change or a few.
+/// Returns a program with one change or a few.
 std::string mutated(const ProgramText &program,
                     const std::vector<ProgramText> &others, std::mt19937 &rng);
 

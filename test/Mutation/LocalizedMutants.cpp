@@ -61,7 +61,7 @@ RankedTensorType globalType(func::FuncOp step, unsigned index) {
   return cast<RankedTensorType>(type.getValue());
 }
 
-/// All types that differ from `type` in the state on one axis.
+/// Returns all types that differ from `type` in the state on one axis.
 SmallVector<RankedTensorType> otherPlaces(RankedTensorType type,
                                           ArrayRef<StringAttr> axes) {
   SmallVector<RankedTensorType> others;

@@ -57,8 +57,8 @@ std::string ScalarChange::row() const {
   return "";
 }
 
-/// The number of a micro-batch in a loop of several, or that of a later one
-/// outside of loops, times its sequences.
+/// Returns whether a leaf is the number of a micro-batch in a loop of several,
+/// or that of a later one outside of loops, times its sequences.
 bool isMicroBatch(Value leaf) {
   if (auto argument = dyn_cast<BlockArgument>(leaf)) {
     auto loop = dyn_cast<rt::LoopOp>(argument.getOwner()->getParentOp());
@@ -94,7 +94,8 @@ Value ScalarChange::replace(OpBuilder &b, Value leaf) const {
                                  b.getI64IntegerAttr(stream));
 }
 
-/// The expression of a scalar once more, before its reader, with a change.
+/// Returns the expression of a scalar once more, before its reader, with a
+/// change.
 Value rebuild(OpBuilder &b, Value value, const ScalarChange &change) {
   if (Value other = change.replace(b, value))
     return other;

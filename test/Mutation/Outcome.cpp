@@ -88,7 +88,8 @@ public:
     return tsr_session_step_batch(session, &own, result);
   }
 
-  /// An evaluation counts labels: of a causal model, too, some are ignored.
+  /// Evaluates with labels of which some are ignored, in a causal model, too:
+  /// an evaluation counts them.
   tsr_status evaluate(tsr_session *session, tsr_evaluation *result) const {
     if (!isMasked && causal.empty())
       return tsr_session_evaluate(session, tokens.data(), tokens.size(), 0,

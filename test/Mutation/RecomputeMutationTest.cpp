@@ -18,7 +18,7 @@ using namespace tessera;
 
 namespace {
 
-/// The same number, changed; null for what is no number.
+/// Returns a number, changed; null for what is no number.
 Attribute changed(Attribute attribute) {
   Builder b(attribute.getContext());
   if (auto real = dyn_cast<FloatAttr>(attribute))
@@ -34,7 +34,7 @@ Attribute changed(Attribute attribute) {
   return {};
 }
 
-/// A value of the same type that another part of the model makes.
+/// Returns a value of the same type that another part of the model makes.
 Value another(Operation *clone, Value operand) {
   Operation *made = operand.getDefiningOp();
   StringRef part = made ? nn::partOf(made->getLoc()) : "";

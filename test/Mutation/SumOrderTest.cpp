@@ -28,7 +28,7 @@ protected:
             }(),
             MLIRContext::Threading::DISABLED) {}
 
-  /// A step whose sums are `body`, of gradients %a, %b, %c, on a mesh.
+  /// Returns a step whose sums are `body`, of gradients %a, %b, %c, on a mesh.
   OwningOpRef<ModuleOp> sums(StringRef mesh, StringRef body) {
     std::string text =
         ("module attributes {dist.mesh = #dist.mesh<" + mesh +

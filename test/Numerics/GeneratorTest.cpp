@@ -221,8 +221,9 @@ TEST(GeneratorTest, ListenersCancelAndAdd) {
   EXPECT_EQ(state.next.tokens, wanted[1]);
 }
 
-/// The same weights, but for one token, one of whose values is so far from the
-/// mean that the difference is infinite. (Files with NaN are not loaded.)
+/// Writes the same weights, but for one token, one of whose values is so far
+/// from the mean that the difference is infinite. (Files with NaN are not
+/// loaded.)
 std::string weightsThatOverflow(int32_t token) {
   Build build;
   build.precision = "f64";

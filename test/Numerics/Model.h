@@ -64,7 +64,8 @@ struct Build {
   std::vector<std::pair<std::string, std::string>> flags;
 };
 
-/// A new path in the process's scratch directory, which is removed at its end.
+/// Returns a new path in the process's scratch directory, which is removed at
+/// its end.
 std::string scratchPath(const std::string &name);
 /// Returns a new file with this text.
 std::string scratchFile(const std::string &name, const std::string &text);

@@ -75,8 +75,9 @@ void expectWithinHalfScale(const std::string &name, const Values &wanted,
   }
 }
 
-/// The error of products is that of weights times the sum of what they are
-/// multiplied by, so that it is at most 1/254 of the channel's largest.
+/// Expects that the error of products is that of weights times the sum of what
+/// they are multiplied by, so that it is at most 1/254 of the channel's
+/// largest.
 void expectProductBound(const std::string &name, const Values &wanted,
                         const Values &found, const Values &scales) {
   const Channels of = channelsOf(name, wanted.size(), scales.size());

@@ -110,7 +110,8 @@ std::vector<tsr_token_score> take(TestGenerator &generator, int64_t id,
   return scores;
 }
 
-/// Each token's by the scores of the texts that end with it, and before it.
+/// Compares each token's score with those of the texts that end with it, and
+/// before it.
 void expectEvaluated(Trainer &trainer, const Text &text,
                      const std::vector<tsr_token_score> &found,
                      double tolerance) {

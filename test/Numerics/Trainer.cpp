@@ -143,7 +143,8 @@ Tokens Trainer::randomTokens(uint32_t seed) const {
   return tokens;
 }
 
-/// Each sequence counts upwards by 1 or 2 from a random start.
+/// Returns sequences each of which counts upwards by 1 or 2 from a random
+/// start.
 Tokens Trainer::learnableTokens(uint32_t seed) const {
   std::mt19937 generator(seed);
   Tokens tokens;

@@ -56,7 +56,7 @@ public:
 
   /// Tensors of one role, in the artifact's order.
   std::vector<TensorName> tensors(const std::string &role) const;
-  /// The calls of a step, as the artifact lists them.
+  /// Returns the calls of a step, as the artifact lists them.
   llvm::json::Array ops() const;
   /// Return random tokens of a step: any, or a pattern that a model can learn.
   Tokens randomTokens(uint32_t seed) const;

@@ -80,8 +80,8 @@ TEST(ScheduleTest, MicroBatchesInFlightAreBounded) {
   });
 }
 
-/// A rank's tasks and messages in the order in which all ranks' are sorted by
-/// time: what dist-split-stages makes.
+/// Returns a rank's tasks and messages in the order in which all ranks' are
+/// sorted by time: what dist-split-stages makes.
 std::vector<std::vector<Event>> programsOf(const PipelineSchedule &schedule) {
   struct Timed {
     double time;

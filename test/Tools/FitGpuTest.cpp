@@ -43,7 +43,7 @@ Call attention(CallKind kind, double flops) {
   return call;
 }
 
-/// The calls of a program, without times.
+/// Returns the calls of a program, without times.
 std::vector<Call> computingCalls() {
   std::vector<Call> calls = {kernel(0), attention(CallKind::Attention, 3e11),
                              attention(CallKind::AttentionGradient, 7.5e11)};

@@ -112,7 +112,7 @@ double lossOf(int64_t step) {
          (step % 313 == 0 ? 5 : 0) - (step % 419 == 0 ? 2 : 0);
 }
 
-/// The points of a curve.
+/// Returns the points of a curve.
 std::map<int64_t, std::optional<double>> pointsOf(const json::Object &all) {
   std::map<int64_t, std::optional<double>> points;
   int64_t before = 0;

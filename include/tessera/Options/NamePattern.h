@@ -34,8 +34,9 @@ bool matchesAny(const NamePatterns &patterns, const std::string &name);
 /// `[` is not closed.
 std::string checkPattern(const std::string &flag, const std::string &text);
 
-/// An error for the first pattern of `flag` that matches none of the names, or
-/// "". A pattern that does nothing is a mistake of the one who wrote it.
+/// Returns an error for the first pattern of `flag` that matches none of the
+/// names, or "". A pattern that does nothing is a mistake of the one who wrote
+/// it.
 std::string checkPatternsMatch(const std::string &flag,
                                const NamePatterns &patterns,
                                const std::vector<std::string> &names);

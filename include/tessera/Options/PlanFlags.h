@@ -33,7 +33,7 @@ constexpr bool namesPath(FlagCheck check) {
 /// A count has at most this value, so that sums of counts do not overflow.
 inline constexpr int64_t kMostCount = int64_t(1) << 48;
 
-/// A flag as users write it: "--seq-length" of seq_length.
+/// Returns a flag as users write it: "--seq-length" of seq_length.
 std::string flagName(const char *name);
 
 /// Reads what a flag is given. Returns what is wrong with it, or "".

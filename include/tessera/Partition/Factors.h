@@ -33,14 +33,15 @@ std::optional<FactorSpan> spanOf(mlir::Operation *op, char factor);
 /// Records the span of a factor.
 void setSpan(mlir::Operation *op, char factor, const FactorSpan &span);
 
-/// First global index of the rank's slice (i64): the sum of coordinate * chunk
-/// over its cuts, or 0.
+/// Returns the first global index of the rank's slice (i64): the sum of
+/// coordinate * chunk over its cuts, or 0.
 mlir::Value startOf(mlir::OpBuilder &builder, mlir::Location loc,
                     const std::optional<FactorSpan> &span);
 /// Valid elements of the rank's slice (i64), from 0 to chunk.
 mlir::Value validOf(mlir::OpBuilder &builder, mlir::Location loc,
                     const FactorSpan &span);
-/// Number of the micro-batch that an op works on (i64); null if there is one.
+/// Returns the number of the micro-batch that an op works on (i64); null if
+/// there is one.
 mlir::Value microBatchOf(mlir::OpBuilder &builder, mlir::Operation *op);
 /// Returns an i64 constant.
 mlir::Value i64(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);

@@ -14,7 +14,7 @@ namespace tessera {
 /// or, without the last three, typed programs for inference; or both.
 void buildDistributePipeline(mlir::OpPassManager &passes,
                              const PlanOptions &plan);
-/// Its element types: nn -> nn.
+/// Builds the passes of its element types: nn -> nn.
 void buildPrecisionPipeline(mlir::OpPassManager &passes,
                             const PlanOptions &plan);
 /// nn -> serial programs for inference, with the lanes of the plan's mesh.
@@ -22,7 +22,7 @@ void buildSerialGenerationPipeline(mlir::OpPassManager &passes,
                                    const PlanOptions &plan);
 /// Typed training step -> rt program of one rank and its kernels.
 void buildLowerPipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
-/// Its second half: nn ops on local tensors -> rt program.
+/// Builds its second half: nn ops on local tensors -> rt program.
 void buildLowerLocalPipeline(mlir::OpPassManager &passes,
                              const PlanOptions &plan);
 /// rt program -> rt program with fewer and earlier collectives.
@@ -32,7 +32,7 @@ void buildCommunicatePipeline(mlir::OpPassManager &passes,
 void buildMemoryPipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 /// Planned program -> metadata and LLVM dialect.
 void buildCodePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
-/// All of it without code: the last pass attaches the metadata.
+/// Builds all of it without code: the last pass attaches the metadata.
 void buildMetadataPipeline(mlir::OpPassManager &passes,
                            const PlanOptions &plan);
 /// Builds the whole pipeline, from the serial program to code.

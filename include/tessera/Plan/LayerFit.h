@@ -35,16 +35,17 @@ struct StageBytes {
   double bytes = 0;
 };
 
-/// The least number of layers with which a stage seems to fit into `limit`, of
-/// which `known` tells at least one. A layer saves `saved` bytes for each of
-/// its copies, or as much as the known numbers say. A number that is known is
-/// the answer only if no better one is left. Nothing: no number seems to fit.
+/// Returns the least number of layers with which a stage seems to fit into
+/// `limit`, of which `known` tells at least one. A layer saves `saved` bytes
+/// for each of its copies, or as much as the known numbers say. A number that
+/// is known is the answer only if no better one is left. Nothing: no number
+/// seems to fit.
 std::optional<int64_t> leastCount(const StageLayers &stage, double saved,
                                   const std::vector<StageBytes> &known,
                                   double limit);
 
-/// One layer fewer than the least known number that fits, unless that is known
-/// to be too few. Nothing: no known number fits.
+/// Returns one layer fewer than the least known number that fits, unless that
+/// is known to be too few; nullopt if no known number fits.
 std::optional<int64_t> oneFewer(const StageLayers &stage,
                                 const std::vector<StageBytes> &known,
                                 double limit);

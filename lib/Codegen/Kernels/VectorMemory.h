@@ -27,7 +27,7 @@ mlir::Value gatherLanes(mlir::OpBuilder &builder, mlir::Location loc,
 void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
            mlir::Value pointer, mlir::Value mask, unsigned alignment = 0);
 
-/// The constant (0, 1, ..., lanes - 1) of an integer or index type.
+/// Returns the constant (0, 1, ..., lanes - 1) of an integer or index type.
 mlir::Value laneNumbers(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::VectorType type);
 mlir::Value constantI64(mlir::OpBuilder &builder, mlir::Location loc,

@@ -30,7 +30,7 @@ void ConvertOp::build(OpBuilder &builder, OperationState &state, Value input,
         row ? row->kind : ConversionKind::Enter, axis);
 }
 
-/// The state that the conversion gives, and what padding holds then.
+/// Returns the state that the conversion gives, and what padding holds then.
 RankedTensorType ConvertOp::convertedType() {
   auto from = cast<RankedTensorType>(getInput().getType());
   RankedTensorType type = withState(from, getAxis(), getTo());

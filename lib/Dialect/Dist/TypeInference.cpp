@@ -142,7 +142,7 @@ static SmallVector<StringAttr> axesIn(Operation *op) {
   return axes;
 }
 
-/// The result's state on one axis.
+/// Returns the result's state on one axis.
 static FailureOr<State> inferState(Operation *op, const Signature &sig,
                                    StringAttr axis) {
   SmallVector<State> states;
@@ -158,7 +158,7 @@ static FailureOr<State> inferState(Operation *op, const Signature &sig,
   return diag;
 }
 
-/// The type of a result with what its padding holds.
+/// Returns the type of a result with what its padding holds.
 static FailureOr<RankedTensorType> inferPadding(Operation *op, unsigned result,
                                                 RankedTensorType type) {
   SmallVector<ArrayRef<DimPadding>> operands;

@@ -78,7 +78,7 @@ static std::string factorsOf(const Signature &sig) {
   return factors;
 }
 
-/// The state of the first of `factors` that the letters have.
+/// Returns the state of the first of `factors` that the letters have.
 static State splitAlong(llvm::StringRef letters, llvm::StringRef factors,
                         int64_t level, State otherwise) {
   size_t dim = letters.find_first_of(factors);

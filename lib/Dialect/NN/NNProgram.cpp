@@ -116,7 +116,7 @@ static std::pair<Attribute, bool> kindOf(func::FuncOp program) {
   return {program->getAttr(nn::kGenerationAttr), nn::isEvaluation(program)};
 }
 
-/// The functions of the stages of a kind of program, in their order.
+/// Returns the functions of the stages of a kind of program, in their order.
 static SmallVector<func::FuncOp> findStages(ModuleOp module, StringRef ofRows,
                                             bool ofEvaluation) {
   auto name = ofRows.empty() ? StringAttr()

@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
 
-/// The type of one micro-batch: dimension 0 disappears, its neighbours keep
-/// their distribution.
+/// Returns the type of one micro-batch: dimension 0 disappears, its neighbours
+/// keep their distribution.
 static RankedTensorType sliceType(RankedTensorType whole) {
   auto slice = RankedTensorType::get(whole.getShape().drop_front(),
                                      whole.getElementType());

@@ -172,8 +172,8 @@ LogicalResult TaskOrder::checkTimes(func::FuncOp step) const {
   return success();
 }
 
-/// An op whose part may not read a value that it reads, or null. Views and
-/// concatenations read nothing: what reads them does.
+/// Returns an op whose part may not read a value that it reads, or null. Views
+/// and concatenations read nothing: what reads them does.
 Operation *TaskOrder::findReader(Value value,
                                  llvm::function_ref<bool(int64_t)> may) const {
   for (Operation *user : value.getUsers()) {

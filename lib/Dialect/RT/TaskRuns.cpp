@@ -19,8 +19,8 @@ static int64_t timesOf(ArrayRef<int64_t> parts, size_t length) {
   return 1 + static_cast<int64_t>(same / length);
 }
 
-/// The run with which a list begins that leaves out most of it; 0 times if none
-/// leaves out any.
+/// Returns the run with which a list begins that leaves out most of it; 0 times
+/// if none leaves out any.
 static TaskRun longestRun(ArrayRef<int64_t> parts) {
   TaskRun best{0, {}};
   size_t most = 0, length = 0;

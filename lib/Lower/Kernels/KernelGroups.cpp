@@ -221,7 +221,7 @@ void Grouping::closeReadGroups(Operation *op, KernelGroup *except) {
       closeReadGroups(&inner, except);
 }
 
-/// A kernel runs in one task.
+/// Closes all groups, because a kernel runs in one task.
 void Grouping::closeAll() {
   for (auto &[value, group] : makers)
     group->open = false;
@@ -266,7 +266,8 @@ bool Grouping::mayTake(const KernelGroup &rows, const KernelGroup &columns) {
          !isOfOther(columns.microBatch, rows);
 }
 
-/// An open group of rows that makes or reads a full operand of `columns`.
+/// Returns an open group of rows that makes or reads a full operand of
+/// `columns`.
 KernelGroup *Grouping::rowsOf(const KernelGroup &columns) {
   if (columns.columns > kMostReducedColumns)
     return nullptr;

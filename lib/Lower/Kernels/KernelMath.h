@@ -13,7 +13,7 @@ mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
 /// Rounds a computed scalar to an element type.
 mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value value, mlir::Type type);
-/// A float constant of the type of `like`.
+/// Returns a float constant of the type of `like`.
 mlir::Value constantLike(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value like, double value);
 /// Returns the value where the condition holds, else 0.

@@ -188,7 +188,7 @@ Value KernelWriter::initialValue(const KernelSpace &space,
   return linalg::FillOp::create(builder, loc, constant, empty).getResult(0);
 }
 
-/// A value read in cycles: an extract at row mod R'.
+/// Returns a value read in cycles: an extract at row mod R'.
 static Value readCycle(OpBuilder &b, Location loc, Value table, int64_t cycle) {
   Value row = linalg::IndexOp::create(b, loc, 0);
   Value size = arith::ConstantIndexOp::create(b, loc, cycle);

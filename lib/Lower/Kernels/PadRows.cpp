@@ -82,7 +82,7 @@ KernelArgument RowPadding::kernelResult(rt::LaunchOp launch, unsigned number) {
   return {kernel, kernel ? kernel.getNumArguments() + result : result};
 }
 
-/// The type of an operand of a kernel; null if it has no such operand.
+/// Returns the type of an operand of a kernel; null if it has no such operand.
 Type typeOfOperand(const KernelArgument &operand) {
   auto [kernel, number] = operand;
   if (!kernel || number >= kernel.getNumArguments() + kernel.getNumResults())

@@ -26,7 +26,7 @@ dist::Signature elementwiseSignature(Operation *op) {
   return dist::Signature::elementwise(type.getRank(), 1);
 }
 
-/// The space of an op that reads rows of its operand at other places of
+/// Returns the space of an op that reads rows of its operand at other places of
 /// dimension `dim`: rows end with that dimension.
 KernelSpace shiftedSpace(Operation *op, int64_t dim) {
   KernelSpace space = factorsOf(elementwiseSignature(op));

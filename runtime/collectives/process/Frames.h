@@ -41,7 +41,8 @@ struct ControlMessage {
 
   /// Returns `code`, or TSR_INTERNAL if it is none.
   tsr_status status() const;
-  /// The rank that the sender waits for in a lane, of `ranks`; -1: none.
+  /// Returns the rank that the sender waits for in a lane, of `ranks`; -1:
+  /// none.
   int64_t waitsForOf(int lane, int64_t ranks) const;
 };
 void sendControl(const Socket &socket, ControlMessage message,

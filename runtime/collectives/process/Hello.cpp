@@ -77,7 +77,8 @@ Hello readHello(const std::string &text) {
   return hello;
 }
 
-/// A value as errors show it: quoted, of bounded length, without controls.
+/// Returns a value as errors show it: quoted, of bounded length, without
+/// controls.
 static std::string shown(const std::string &text) {
   bool isLong = text.size() > shownBytes;
   return writeJson(isLong ? text.substr(0, shownBytes) + "..." : text);

@@ -91,7 +91,7 @@ public:
         hub(callIn(options, secret, parseAddress(options.rendezvous), "rank 0",
                    deadline, Listening::Soon)) {}
 
-  /// The address from which rank 0 is reached.
+  /// Returns the address from which rank 0 is reached.
   std::string host() const { return ownHost(hub); }
   Table ask(const Hello &hello) const;
   void checkHub() const {

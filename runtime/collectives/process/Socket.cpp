@@ -141,7 +141,8 @@ std::vector<std::string> numericHosts(const Address &address) {
   return hosts;
 }
 
-/// Some resolvers name an address twice.
+/// Returns whether an address is among the listeners': some resolvers name one
+/// twice.
 static bool isAmong(const std::vector<Socket> &listeners, const addrinfo &at) {
   return std::any_of(listeners.begin(), listeners.end(),
                      [host = numericHost(at)](const Socket &listener) {

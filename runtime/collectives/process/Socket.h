@@ -14,7 +14,7 @@
 namespace tessera {
 
 using Deadline = std::chrono::steady_clock::time_point;
-/// The time left, for poll(2); at least 0.
+/// Returns the time left, for poll(2); at least 0.
 int millisecondsUntil(Deadline deadline);
 
 class Socket {
@@ -50,11 +50,11 @@ Address parseAddress(const std::string &text);
 /// other; port 0 takes any that is free.
 std::vector<Socket> listenOn(const Address &address);
 int portOf(const Socket &listener);
-/// The address of this side and of the other one, in numbers.
+/// Returns the address of this side and of the other one, in numbers.
 std::string ownHost(const Socket &socket);
 std::string peerHost(const Socket &socket);
 bool isLoopback(const std::string &host);
-/// The addresses of a host, in numbers; none if it is not known.
+/// Returns the addresses of a host, in numbers; none if it is not known.
 std::vector<std::string> numericHosts(const Address &address);
 /// The other side has closed, or its process has ended, and it has left no
 /// byte to read.

@@ -34,7 +34,7 @@ class MessageChannel {
 public:
   MessageChannel(int64_t sender, int64_t receiver) : ends{sender, receiver} {}
 
-  /// The ranks, by side.
+  /// Returns the ranks, by side.
   const std::vector<int64_t> &ranks() const { return ends; }
 
   /// The other side of the message if it is there: the caller copies, and calls

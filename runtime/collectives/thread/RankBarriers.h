@@ -25,8 +25,8 @@ public:
     std::vector<const void *> offeredSources(size_t k) const;
   };
   Seat seatOf(int64_t axes);
-  /// The seat for messages that both ranks wait for: a device's, which orders
-  /// them.
+  /// Returns the seat for messages that both ranks wait for: a device's, which
+  /// orders them.
   Seat channelTo(int64_t peer) {
     return {&world.channelBarrier(rank, peer), 0, true};
   }
@@ -40,7 +40,7 @@ public:
   /// Passes the entry barrier. Aborts the world if the call is illegal or
   /// differs from another member's.
   Status enter(const Seat &seat, const Offer &offer);
-  /// The exit barrier.
+  /// Passes the exit barrier.
   Status leave(const Seat &seat);
 
 private:

@@ -89,7 +89,7 @@ Status ThreadCommunicator::allGather(const Collective &call, const void *src,
   return barriers.leave(seat);
 }
 
-/// The member's part of the sources' sum.
+/// Computes the member's part of the sources' sum.
 void ThreadCommunicator::scatter(const Collective &call, int64_t member,
                                  const std::vector<const void *> &sources,
                                  void *dst) const {
@@ -288,7 +288,7 @@ Status ThreadCommunicator::shift(const Shift &shift, const void *src,
   return barriers.leave(seat);
 }
 
-/// Each member copies what it gets from the others' buffers.
+/// Copies to each member what it gets from the others' buffers.
 Status ThreadCommunicator::zigzag(const Zigzag &zigzag,
                                   const ZigzagBuffers &buffers) {
   const Collective &call = zigzag.call;

@@ -44,10 +44,10 @@ public:
   explicit ThreadWorld(ThreadWorldOptions options);
 
   const ThreadWorldOptions &options() const { return settings; }
-  /// The group of `rank` over a set of axes; made on first use.
+  /// Returns the group of `rank` over a set of axes; made on first use.
   GroupBarrier &group(int64_t rank, int64_t axes, Lane lane = Lane::Program);
   MessageChannel &channel(int64_t sender, int64_t receiver);
-  /// The same ranks, as members 0 and 1 of a barrier.
+  /// Returns the barrier of the same ranks, as its members 0 and 1.
   GroupBarrier &channelBarrier(int64_t sender, int64_t receiver);
 
   /// Aborts if the rank can exchange no such message.

@@ -93,7 +93,7 @@ const char *tessera::cuda::checkAttentionGradients(const AttentionCall &c) {
   return nullptr;
 }
 
-/// The bias of a call without its buffers.
+/// Returns the bias of a call without its buffers.
 static DistanceBias biasOf(const AttentionCall &c) {
   if (c.buckets == 0)
     return {};
@@ -142,7 +142,7 @@ static TensorRows rows(const void *data, int64_t row) {
   return {const_cast<void *>(data), row};
 }
 
-/// The index of batch, head, query and key 0.
+/// Returns the index of batch, head, query and key 0.
 static uint64_t firstScore(const AttentionCall &c, uint64_t headScores,
                            int64_t keysTotal) {
   const uint64_t head =

@@ -58,8 +58,8 @@ TSR_DEVICE void loadRows(Sums<MTiles, Columns / 8> &sums, float factor,
   }
 }
 
-/// The warp's rows = sums times a factor per row, plus what they held where
-/// Adds.
+/// Stores the warp's rows = sums times a factor per row, plus what they held
+/// where Adds.
 template <typename Exec, int Columns, bool Adds, int MTiles>
 TSR_DEVICE void storeRows(const Sums<MTiles, Columns / 8> &sums,
                           const float (&factor)[MTiles][2],

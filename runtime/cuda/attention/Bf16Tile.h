@@ -11,7 +11,7 @@
 
 namespace tessera::cuda {
 
-/// The bits of up to 8 consecutive elements, the rest zero.
+/// Gathers the bits of up to 8 consecutive elements; the rest is zero.
 TSR_DEVICE Piece gatherPiece(const uint16_t *from, int count) {
   Piece piece = {};
   TSR_UNROLL

@@ -31,8 +31,8 @@ template <int Rows, int Pitch, int Threads> struct DiagonalSums {
     return {sums, p.queryStart + query + Exec::thread() - (kBiasStream - 1)};
   }
 
-  /// The sum that the tile from `key` on adds to: asked for early, since it
-  /// comes from device memory. A barrier must have followed the last `add`.
+  /// Reads the sum that the tile from `key` on adds to: asked for early, since
+  /// it comes from device memory. A barrier must have followed the last `add`.
   template <typename Exec>
   TSR_DEVICE float read(const AttentionParams &p, int key) const {
     return Exec::thread() < kDiagonals ? *entry<Exec>(p, key) : 0;

@@ -24,11 +24,11 @@ TSR_HOST_DEVICE constexpr int f32Pitch(int columns) { return columns + 4; }
 TSR_HOST_DEVICE constexpr int f32Row(int thread, int i) {
   return thread / kF32Across + kF32Down * i;
 }
-/// The tile of scores.
+/// Returns the column of the tile of scores.
 TSR_HOST_DEVICE constexpr int f32Column(int thread, int j) {
   return thread % kF32Across + kF32Across * j;
 }
-/// The first of four sums.
+/// Returns the first of four sums.
 TSR_HOST_DEVICE constexpr int f32SumColumn(int thread, int j) {
   return thread % kF32Across * 4 + kF32Across * 4 * j;
 }

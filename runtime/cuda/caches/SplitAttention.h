@@ -132,7 +132,7 @@ private:
     return at;
   }
 
-  /// A split of no position: its mean is not read.
+  /// Stores a split of no position: its mean is not read.
   template <typename Exec>
   static TSR_DEVICE void writeNothing(const CachedAttentionParams &p,
                                       const Place &at) {

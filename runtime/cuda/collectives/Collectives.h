@@ -51,9 +51,10 @@ public:
   /// Returns whether calls may be captured into a CUDA graph: they need nothing
   /// of the host when the graph runs.
   virtual bool isCapturable() const = 0;
-  /// The rank begins to wait for its stream: from here a time-out counts.
+  /// Says that the rank begins to wait for its stream: from here a time-out
+  /// counts.
   virtual void startWaiting() {}
-  /// A failure of queued work, while the rank waits.
+  /// Returns a failure of queued work, while the rank waits.
   virtual Status poll() = 0;
   /// Returns a description for people.
   virtual std::string describe() const = 0;
@@ -63,8 +64,9 @@ public:
 /// each other's memory.
 std::unique_ptr<Collectives> makeThreadCollectives(Rank &rank, int device,
                                                    cudaStream_t stream);
-/// One GPU per rank, through NCCL, in one process or a process per rank; the
-/// rank's communicator between hosts is what they find each other by.
+/// Makes collectives for one GPU per rank, through NCCL, in one process or a
+/// process per rank; the ranks find each other by their communicator between
+/// hosts.
 std::unique_ptr<Collectives> makeNcclCollectives(Rank &rank, int device,
                                                  cudaStream_t stream);
 /// Throws if this process's ranks on its `devices` GPUs cannot use NCCL.

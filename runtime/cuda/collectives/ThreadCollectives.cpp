@@ -232,7 +232,7 @@ Status ThreadCollectives::allGather(const Collective &call, const void *src,
   return leave(place);
 }
 
-/// The member's part of the sources' sum.
+/// Computes the member's part of the sources' sum.
 void ThreadCollectives::scatter(const Collective &call, int64_t member,
                                 const std::vector<const void *> &sources,
                                 void *dst) {

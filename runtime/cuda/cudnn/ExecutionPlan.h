@@ -22,8 +22,8 @@ struct GraphBuffer {
 
 class ExecutionPlan {
 public:
-  /// The first plan, in the order of the library's heuristics, that always
-  /// gives the same bits; none if there is no such plan.
+  /// Returns the first plan, in the order of the library's heuristics, that
+  /// always gives the same bits; none if there is no such plan.
   static std::optional<ExecutionPlan> find(GraphBuilder graph,
                                            const PlanDevice &device);
 

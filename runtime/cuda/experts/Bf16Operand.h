@@ -96,7 +96,7 @@ struct Bf16Operand {
     if (!ByRows)
       find<Exec>(k);
   }
-  /// The same where another operand has the same list.
+  /// Seeks the same rows as another operand that has the same list.
   template <typename Other> TSR_DEVICE void seekAs(const Other &other) {
     TSR_UNROLL
     for (int i = 0; i < kEach; ++i)

@@ -139,7 +139,7 @@ private:
     }
   }
 
-  /// Two neighbours at a time; four lanes fill a sector of 32 bytes.
+  /// Stores two neighbours at a time; four lanes fill a sector of 32 bytes.
   template <typename Exec>
   static TSR_DEVICE void storeDirectly(const RoutedParams &p,
                                        const ProductTile &tile,

@@ -52,7 +52,7 @@ private:
     int64_t lastOp = -1;
 
     int64_t size() const { return static_cast<int64_t>(ranks.size()); }
-    /// The place of a rank in the group.
+    /// Returns the place of a rank in the group.
     int memberOf(int64_t rank) const;
   };
   Group &groupOf(int64_t axes);

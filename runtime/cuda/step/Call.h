@@ -26,7 +26,7 @@ inline const tsr_abi_device_kernel &kernelOf(void *const *buffers) {
   return *static_cast<const tsr_abi_device_kernel *>(buffers[0]);
 }
 
-/// The dropout of a call of attention.
+/// Returns the dropout of a call of attention.
 inline double dropoutOf(const Call &call) {
   double dropout;
   std::memcpy(&dropout, &call.args[TSR_ATTENTION_DROPOUT_BITS], sizeof dropout);

@@ -11,7 +11,7 @@
 namespace tessera::cuda {
 
 namespace {
-/// The tsr_abi_run of recording passes.
+/// Returns the tsr_abi_run of recording passes.
 int32_t recordCalls(const tsr_abi_frame *frame, const tsr_abi_calls *calls,
                     const int64_t *scalars) {
   CudaRank &rank = *static_cast<CudaRank *>(frame->context);

@@ -30,7 +30,7 @@ class Pieces {
 public:
   /// Waits until the GPU has read what this piece held before.
   unsigned char *take(int64_t bytes);
-  /// The copy from `host` was put on the stream, if that is a piece.
+  /// Notes that the copy from `host` was put on the stream, if that is a piece.
   void sent(const void *host, cudaStream_t stream);
   /// Frees the memory; the GPU reads none of it any more.
   void release();

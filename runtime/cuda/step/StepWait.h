@@ -14,7 +14,7 @@ class StepWait {
 public:
   using Duration = std::chrono::nanoseconds;
 
-  /// The time to sleep before the next query, `waited` after the first.
+  /// Returns the time to sleep before the next query, `waited` after the first.
   Duration napAfter(Duration waited) const {
     using namespace std::chrono_literals;
     Duration asleep = last - last / 8 - waited;

@@ -77,7 +77,7 @@ struct CompletionModel {
     return list;
   }
 
-  /// The JSON of a list of one model.
+  /// Returns the JSON of a list of one model.
   std::string list() const {
     const nlohmann::json card = {{"id", name},
                                  {"object", "model"},

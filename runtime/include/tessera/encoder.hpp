@@ -59,7 +59,7 @@ public:
     detail::check(tsr_encoder_mean(get(), text, values.data(), values.size()));
     return values;
   }
-  /// The hidden states of all tokens as one vector.
+  /// Returns the hidden states of all tokens as one vector.
   std::vector<double> pooled(std::size_t text, tsr_pooling pooling) const {
     std::vector<double> values(tsr_encoder_hidden_size(get()));
     detail::check(

@@ -139,7 +139,7 @@ public:
     detail::check(tsr_session_step_batch(get(), &batch, &result));
     return result;
   }
-  /// The same, with all that tsr_batch has; its size need not be set.
+  /// Runs a step with all that tsr_batch has; its size need not be set.
   tsr_step_result step(tsr_batch batch) {
     batch.size = sizeof batch;
     tsr_step_result result;

@@ -157,7 +157,7 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     return isPadding(token) ? "" : tokenizer.decode({token});
   }
-  /// The same where it says which token it is, else its number.
+  /// Names a token if it says which it is, else by its number.
   std::string nameOf(std::int32_t token) {
     const std::string text = decode(token);
     const bool isWhole = text.find("\uFFFD") == std::string::npos;

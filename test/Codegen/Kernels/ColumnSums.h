@@ -20,7 +20,7 @@ template <> struct Name<double> {
   static constexpr const char *type = "f64", *least = "0xFFF0000000000000";
 };
 
-/// A file of kernels/ for a shape and a type.
+/// Returns a file of kernels/ for a shape and a type.
 template <typename T> std::string textOf(const std::string &file, Shape shape) {
   return instantiate(file, {{"R", std::to_string(shape.rows)},
                             {"C", std::to_string(shape.cols)},

@@ -58,7 +58,7 @@ static void *load(const llvm::SmallVector<char> &object) {
   return handle;
 }
 
-/// The same tests, of CUDA kernels under the emulator.
+/// Returns whether the same tests run on CUDA kernels under the emulator.
 static bool testsGrid() { return getenv("TESSERA_TEST_GRID") != nullptr; }
 
 static void *compileWith(const std::string &text,

@@ -62,7 +62,8 @@ template <typename T> struct LayerNorm {
   }
 };
 
-/// A row of one element has rstd 1/sqrt(eps) = 316, which scales rounding.
+/// Returns the tolerance. A row of one element has rstd 1/sqrt(eps) = 316,
+/// which scales rounding.
 template <typename T> double tolerance() {
   return sizeof(T) == 4 ? 2e-5 : 1e-12;
 }

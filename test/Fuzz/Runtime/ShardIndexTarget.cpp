@@ -20,7 +20,7 @@ static void checkName(const std::string &shard) {
           "a shard does not leave the directory of the index");
 }
 
-/// The tensors of an index, cut anew.
+/// Cuts the tensors of an index anew.
 static void checkCuts(const Index &index) {
   std::vector<NewTensor> tensors;
   for (const auto &[tensor, shard] : index)

@@ -17,7 +17,7 @@ inline size_t below(Random &random, size_t limit) {
 /// Repeats, inserts, removes or exchanges characters, or parts of them.
 std::string changeText(std::string text, Random &random);
 
-/// A number at which integers and floats end.
+/// Returns a number at which integers and floats end.
 double edgeNumber(Random &random);
 
 /// Splits an input into its text and its file.

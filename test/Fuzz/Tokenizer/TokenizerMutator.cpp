@@ -10,7 +10,7 @@ using nlohmann::json;
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
-/// All values of a file, in order.
+/// Collects all values of a file, in order.
 static void collect(json &value, std::vector<json *> &values) {
   values.push_back(&value);
   if (value.is_structured())

@@ -286,7 +286,8 @@ TEST_F(ArtifactFile, SecondSymbolTableIsNotRead) {
   EXPECT_CONTAINS(tsr_last_error(), "has no 'tsr_program_step'");
 }
 
-/// Each entry of the metadata removed, and replaced by values of other types.
+/// Removes each entry of the metadata, and replaces it by values of other
+/// types.
 void mutate(json &root, json &value, const std::function<void()> &check) {
   const json replacements[] = {
       nullptr,         -1, 1.5, "x", json::array({1, "y"}), json::object(),

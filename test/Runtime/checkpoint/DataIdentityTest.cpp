@@ -46,7 +46,7 @@ protected:
     return status;
   }
 
-  /// A checkpoint of a run on this data.
+  /// Saves a checkpoint of a run on this data.
   void save(const Choice &choice) {
     Training training(1, 1);
     ASSERT_EQ(bind(training, choice), TSR_OK) << tsr_last_error();

@@ -35,7 +35,7 @@ tessera::Socket acquaintance(const std::string &at, const std::string &secret);
 std::string heardUntilClosed(const tessera::Socket &socket);
 /// A message as it is sent.
 std::string withLength(const std::string &message);
-/// A hello of a rank, and one with another value in a field.
+/// Returns a hello of a rank, and one with another value in a field.
 std::string helloOf(int64_t rank, int64_t world);
 std::string helloWith(const std::string &name, const nlohmann::json &value);
 

@@ -43,7 +43,7 @@ static double geluTanhSlope(double x) {
   return (geluTanh(x + step) - geluTanh(x - step)) / (2 * step);
 }
 
-/// One rounding of a function to the type of C, and f32 arithmetic.
+/// Returns one rounding of a function to the type of C, and f32 arithmetic.
 static double epilogueTolerance(int64_t dtype) {
   return dtype == TSR_DTYPE_BF16  ? std::ldexp(1, -8)
          : dtype == TSR_DTYPE_F32 ? 1e-5

@@ -31,7 +31,7 @@ struct Step {
   bool masked;
 };
 
-/// The calls of a rank, in order.
+/// Returns the calls of a rank, in order.
 std::vector<Step> stepsOf(const Deal &deal, int64_t rank) {
   std::vector<Step> steps;
   const int64_t last = 2 * deal.ranks - 1;

@@ -88,8 +88,8 @@ void run(const Call &call, Types types, const std::vector<Buffer *> &operands) {
 /// More than the gates route.
 constexpr int64_t kRoom = kTokens * kExperts / 2;
 
-/// The rows that are routed, in order of experts and then of tokens, then
-/// those that `rest` fills.
+/// Returns the rows that are routed, in order of experts and then of tokens,
+/// then those that `rest` fills.
 Buffer compact(const Buffer &rows, const Buffer &gates, int64_t dtype,
                double rest) {
   const int64_t columns = rows.size() / (kExperts * kTokens);
@@ -352,7 +352,7 @@ TEST(Routed, ProductsOfCompactRowsAreTheSame) {
   }
 }
 
-/// The rows of a round among compact ones, then NaN.
+/// Returns the rows of a round among compact ones, then NaN.
 Buffer roundOf(const Buffer &compact, int64_t dtype, int64_t rows,
                int64_t round) {
   const int64_t columns = compact.size() / kRoom;

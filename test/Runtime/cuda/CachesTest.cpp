@@ -21,7 +21,7 @@ tsr_abi_entry entryOf(const tsr_abi_api &api, int entry) {
   return reinterpret_cast<const tsr_abi_entry *>(&api)[entry];
 }
 
-/// One step whose program is the call.
+/// Runs one step whose program is the call.
 void onGpu(int entry, const std::vector<int64_t> &args,
            std::vector<Buffer> &buffers, size_t written) {
   std::vector<int64_t> places = {0};

@@ -229,7 +229,7 @@ TEST(GpuCollectives, MessagesOfTwoSizesNameBoth) {
   EXPECT_NE(message.find("2000 bytes"), std::string::npos) << message;
 }
 
-/// Two sums, with copies beside and behind them.
+/// Computes two sums, with copies beside and behind them.
 int32_t sumBeside(const Program &p, bool isAsync) {
   const int64_t count = 40000, bytes = 4 * count;
   void *a = p.at(0), *b = p.at(1 << 20), *c = p.at(2 << 20), *d = p.at(3 << 20);

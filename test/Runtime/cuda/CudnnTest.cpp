@@ -109,7 +109,7 @@ TEST(Cudnn, LeavesRowsThatAreNotAligned) {
   EXPECT_EQ(attention.describe(), "attention by cuDNN 9.8.0");
 }
 
-/// The gradients, computed with so many bytes for scores.
+/// Returns the gradients, computed with so many bytes for scores.
 std::vector<uint16_t> gradients(int64_t mostStoredScores) {
   Buffers buffers; // a copy would lie elsewhere
   CudnnAttention attention(mostStoredScores);

@@ -16,7 +16,7 @@ std::vector<unsigned char> bytesOf(Buffer &buffer) {
   return {data, static_cast<unsigned char *>(buffer.at(buffer.size()))};
 }
 
-/// One step whose program is the call.
+/// Runs one step whose program is the call.
 void onGpu(const std::vector<int64_t> &args, std::vector<Buffer> &buffers) {
   std::vector<int64_t> places = {0};
   for (Buffer &buffer : buffers)

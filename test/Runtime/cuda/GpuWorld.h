@@ -50,7 +50,7 @@ public:
   explicit World(const WorldOptions &options);
   ~World();
 
-  /// One step of all ranks; the first failure.
+  /// Runs one step of all ranks; returns the first failure.
   tessera::Status step(int64_t number = 0, int64_t seed = 0);
   template <class T>
   void write(int64_t rank, int64_t offset, const std::vector<T> &values) {
@@ -84,7 +84,7 @@ private:
   std::vector<std::unique_ptr<tessera::Rank>> ranks;
 };
 
-/// A world of one rank.
+/// Returns a world of one rank.
 WorldOptions single(int64_t arenaBytes, Body body);
 
 } // namespace gpu

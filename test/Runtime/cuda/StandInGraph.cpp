@@ -216,7 +216,7 @@ private:
     write(target, std::move(y));
   }
 
-  /// The elements of x in memory, read with y's strides.
+  /// Reads the elements of x in memory with y's strides.
   void reshape(const StandInDescriptor &op) {
     const StandInDescriptor &from = op.link(CUDNN_ATTR_OPERATION_RESHAPE_XDESC);
     const StandInDescriptor &to = op.link(CUDNN_ATTR_OPERATION_RESHAPE_YDESC);

@@ -100,7 +100,7 @@ protected:
     return tokens;
   }
 
-  /// The first token of each of so many sequences, which must count on.
+  /// Returns the first token of each of so many sequences, which must count on.
   std::vector<int32_t> firsts(int64_t count) {
     std::vector<int32_t> tokens = batch(0, count), first;
     for (size_t row = 0; row < tokens.size(); row += sequence + 1) {

@@ -10,7 +10,8 @@ using nlohmann::json;
 
 namespace {
 
-/// The arguments of the program's ops in a trace of one rank that ran them.
+/// Returns the arguments of the program's ops in a trace of one rank that ran
+/// them.
 std::vector<json> traced(const RankTrace &rank) {
   fixture::TemporaryDirectory directory;
   std::string path = directory / "trace.json";

@@ -30,10 +30,10 @@ public:
   size_t moments() const { return changes.size() + 1; }
   /// The step that was reported as saved last; 0: none.
   int64_t promisedAt(size_t moment) const;
-  /// The change right before it, a line of the log.
+  /// Returns the change right before it, a line of the log.
   std::string describe(size_t moment) const;
-  /// All prefixes of what was not synced, names without data, names with data
-  /// of zeros, one change alone or missing, and some random choices.
+  /// Returns all prefixes of what was not synced, names without data, names
+  /// with data of zeros, one change alone or missing, and some random choices.
   std::set<DiskImage> imagesAt(size_t moment) const;
 
 private:

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The changes that a run of the driver makes below its directory.
+/// Returns the changes that a run of the driver makes below its directory.
 DiskLog logOfRun(const Witness &witness, const std::string &directory) {
   std::string root = directory + "/disk", log = directory + "/log";
   std::filesystem::create_directory(root);

@@ -43,7 +43,8 @@ std::string begins() {
          piece("</s>", 0, Control);
 }
 
-/// A model of the letters a, b and a mark for spaces, with the ids 3, 4 and 5.
+/// Returns a model of the letters a, b and a mark for spaces, with the ids 3, 4
+/// and 5.
 std::string letters() {
   return begins() + piece("a", -1, Normal) + piece("b", -1, Normal) +
          piece("\u2581", -2, Normal);

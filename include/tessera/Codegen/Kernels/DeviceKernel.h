@@ -18,7 +18,7 @@ bool isDeviceKernel(mlir::Operation *function);
 /// Returns the symbol of a kernel's tsr_abi_device_kernel in host code.
 std::string deviceKernelSymbol(llvm::StringRef kernel);
 
-/// The symbol of a kernel's form for several launches at once.
+/// Returns the symbol of a kernel's form for several launches at once.
 std::string batchedKernelSymbol(llvm::StringRef kernel);
 
 /// The table of the kernels that a program launches; its lists of calls have

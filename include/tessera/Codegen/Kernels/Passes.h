@@ -35,7 +35,7 @@ struct KernelToLLVMPipelineOptions
 void buildKernelToLLVMPipeline(mlir::OpPassManager &manager,
                                const KernelToLLVMPipelineOptions &options);
 
-/// The passes, and the pipeline as `kernel-to-llvm-pipeline`.
+/// Registers the passes, and the pipeline as `kernel-to-llvm-pipeline`.
 void registerKernelToLLVMPasses();
 
 } // namespace tessera

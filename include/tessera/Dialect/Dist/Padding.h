@@ -39,7 +39,7 @@ using Paddings = llvm::ArrayRef<Padding>;
 Padding joinOf(Paddings choices);
 /// Returns a product: 0 times finite is 0; 0 times anything else is not.
 Padding productOf(Paddings factors);
-/// A sum with coefficients, all 1 if there are none.
+/// Returns a sum with coefficients, all 1 if there are none.
 Padding sumOf(Paddings terms, llvm::ArrayRef<double> coefficients = {});
 /// Returns a function that is finite where its operands are, but not 0 at 0.
 Padding finiteOf(Paddings operands);
@@ -70,7 +70,7 @@ using DimPaddings = llvm::SmallVector<DimPadding, 2>;
 
 /// Returns whether some rank holds padding of a dimension.
 bool isPadded(mlir::RankedTensorType type, int64_t dim, MeshAttr mesh);
-/// The dimensions of which some rank holds padding.
+/// Returns the dimensions of which some rank holds padding.
 llvm::SmallVector<int64_t> paddedDims(mlir::RankedTensorType type,
                                       MeshAttr mesh);
 /// Returns what a list says of the padding of a dimension; X if it says
@@ -78,9 +78,9 @@ llvm::SmallVector<int64_t> paddedDims(mlir::RankedTensorType type,
 Padding paddingIn(llvm::ArrayRef<DimPadding> paddings, int64_t dim);
 /// Returns what a type says of it.
 Padding paddingOf(mlir::Type type, int64_t dim);
-/// The paddings that a type states.
+/// Returns the paddings that a type states.
 llvm::ArrayRef<DimPadding> paddingsOf(mlir::Type type);
-/// The type with these paddings instead of its own.
+/// Returns the type with these paddings instead of its own.
 mlir::RankedTensorType withPaddings(mlir::RankedTensorType type,
                                     llvm::ArrayRef<DimPadding> paddings);
 /// Returns whether a value of type `small` may be given where `large` is

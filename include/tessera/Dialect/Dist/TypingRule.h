@@ -53,7 +53,8 @@ struct Signature {
 
   /// Parses "bsh,hf->bsf". The op is linear in nothing until `linear` is set.
   static Signature parse(llvm::StringRef spec);
-  /// An op that works element by element on `operands` tensors of a rank.
+  /// Returns an op that works element by element on `operands` tensors of a
+  /// rank.
   static Signature elementwise(int64_t rank, unsigned operands);
   /// The op is linear in each operand, with the others held fixed (products).
   Signature &linearInEach();
@@ -65,8 +66,8 @@ struct Signature {
 /// module.
 Signature signatureOn(mlir::Operation *op, unsigned result,
                       llvm::StringRef axis);
-/// The number of chunks of the module's sums (`dist.layout_invariant`); 0 where
-/// sums may be made in any order.
+/// Returns the number of chunks of the module's sums (`dist.layout_invariant`);
+/// 0 where sums may be made in any order.
 int64_t chunksOf(mlir::Operation *op);
 
 /// States of the operands that an op accepts on one axis, and its result's.
@@ -75,24 +76,24 @@ struct Row {
   State result;
 };
 
-/// All rows of a signature, in order of preference: the same work everywhere,
-/// one factor split, partial sums. `stages` > 0 adds rows at one pipeline
-/// stage.
+/// Returns all rows of a signature, in order of preference: the same work
+/// everywhere, one factor split, partial sums. `stages` > 0 adds rows at one
+/// pipeline stage.
 llvm::SmallVector<Row> rows(const Signature &sig, int64_t levels,
                             int64_t stages);
 
-/// The result's state, or nullopt with the remedy in `why`.
+/// Returns the result's state, or nullopt with the remedy in `why`.
 std::optional<State> infer(const Signature &sig, llvm::ArrayRef<State> states,
                            std::string &why);
 
-/// The state of a tensor type on an axis; I where nothing is said.
+/// Returns the state of a tensor type on an axis; I where nothing is said.
 State stateOf(mlir::Type type, llvm::StringRef axis);
-/// The type with another state on an axis.
+/// Returns the type with another state on an axis.
 mlir::RankedTensorType withState(mlir::RankedTensorType type,
                                  llvm::StringRef axis, State state);
-/// The type without any distribution.
+/// Returns the type without any distribution.
 mlir::RankedTensorType erased(mlir::RankedTensorType type);
-/// The type of the gradient.
+/// Returns the type of the gradient.
 mlir::RankedTensorType dualType(mlir::RankedTensorType type);
 /// Returns why a type's shards are not numbered from 0 inward; empty if they
 /// are.

@@ -20,7 +20,7 @@ constexpr llvm::StringLiteral kGenerationConfigFile = "generation_config.json";
 /// The config of peft, made by nn-add-lora.
 constexpr llvm::StringLiteral kAdapterConfigFile = "adapter_config.json";
 
-/// A dictionary of these names and the texts of JSON objects.
+/// Verifies a dictionary of these names and the texts of JSON objects.
 mlir::LogicalResult verifyConfigFiles(mlir::Operation *op,
                                       mlir::Attribute files);
 

@@ -87,7 +87,7 @@ mlir::Value sumOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
 /// them: "abc".
 std::string lettersOf(mlir::Value value);
 
-/// The part of the model that a location names, from the outside in:
+/// Returns the part of the model that a location names, from the outside in:
 /// "h.3.mlp"; "" if none.
 llvm::StringRef partOf(mlir::Location location);
 

@@ -45,7 +45,7 @@ int64_t rowStrideOf(mlir::RankedTensorType type);
 /// included.
 int64_t storedElementsOf(mlir::RankedTensorType type);
 
-/// The type with rows that begin every `stride` elements.
+/// Returns the type with rows that begin every `stride` elements.
 mlir::RankedTensorType withRowStride(mlir::RankedTensorType type,
                                      int64_t stride);
 

@@ -33,7 +33,8 @@ struct Period {
   int64_t stored() const { return first + values; }
 };
 
-/// The one with the fewest values to store; all of them if nothing repeats.
+/// Returns the one with the fewest values to store; all of them if nothing
+/// repeats.
 Period periodOf(llvm::ArrayRef<int64_t> values);
 
 } // namespace tessera::rt

@@ -60,7 +60,7 @@ public:
 
   /// Returns the dimensions that the elements of a tensor lie along.
   Dims domainOf(mlir::Value tensor) const { return domains.lookup(tensor); }
-  /// The iteration dimensions of a generic, in loop order.
+  /// Returns the iteration dimensions of a generic, in loop order.
   llvm::ArrayRef<Dims> loopsOf(mlir::linalg::GenericOp op) const {
     return loops.find(op)->second;
   }

@@ -41,7 +41,8 @@ struct KernelLoops {
 /// scratch of a row stays below 128 KiB.
 KernelLoops planLoops(const Kernel &kernel);
 
-/// The number of vector operations that one step of `ops` costs, roughly.
+/// Returns the number of vector operations that one step of `ops` costs,
+/// roughly.
 unsigned stepCost(llvm::ArrayRef<mlir::linalg::GenericOp> ops);
 
 } // namespace tessera

@@ -36,8 +36,8 @@ public:
   virtual const KernelSpace &space() const = 0;
   /// Returns the columns of the kernel: trailing factors of the space.
   virtual int64_t columns() const = 0;
-  /// The local index of the body's element along factor number `factor` of the
-  /// space (i64).
+  /// Returns the local index of the body's element along factor number `factor`
+  /// of the space (i64).
   virtual mlir::Value localIndex(mlir::OpBuilder &body, unsigned factor) = 0;
 };
 

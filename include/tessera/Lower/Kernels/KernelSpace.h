@@ -57,14 +57,15 @@ KernelSpace factorsOf(const dist::Signature &signature);
 /// in none of them.
 bool setSizes(mlir::Operation *op, KernelSpace &space);
 
-/// The space of an op that reads every operand at its own place; nullopt if
-/// its operands are not whole, one value per row, one per column or a scalar.
+/// Returns the space of an op that reads every operand at its own place;
+/// nullopt if its operands are not whole, one value per row, one per column or
+/// a scalar.
 std::optional<KernelSpace> spaceOf(mlir::Operation *op,
                                    const dist::Signature &signature);
 /// Returns the space of an op that states its signature.
 std::optional<KernelSpace> spaceOfSignature(mlir::Operation *op);
 
-/// The space of an op that kernels can hold; nullopt for any other op.
+/// Returns the space of an op that kernels can hold; nullopt for any other op.
 std::optional<KernelSpace> kernelSpace(mlir::Operation *op);
 
 } // namespace tessera

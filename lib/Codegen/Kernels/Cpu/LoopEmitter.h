@@ -33,7 +33,7 @@ private:
   void emitColumnBlock(const LaneBlock &block, mlir::OpBuilder &builder);
   void emitColumnLoop(const LoopPhase &phase, Position column);
 
-  /// A walk that carries nothing.
+  /// Walks without carrying anything.
   void walkLanes(
       mlir::OpBuilder builder, const LaneRange &range, unsigned unroll,
       llvm::function_ref<void(mlir::OpBuilder &, const LaneBlock &)> body);

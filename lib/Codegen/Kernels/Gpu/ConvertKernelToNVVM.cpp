@@ -153,7 +153,8 @@ struct ConvertKernelToNVVM
             {name + "_total", GridRole::Total, *slices}};
   }
 
-  /// The code of a kernel that also sums along columns has each step of a row.
+  /// Checks a kernel that also sums along columns, whose code has each step of
+  /// a row.
   LogicalResult checkSteps(func::FuncOp func, const tessera::Kernel &kernel,
                            const GridPart &part) {
     constexpr int64_t most = 1024;

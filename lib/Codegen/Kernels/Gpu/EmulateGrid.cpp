@@ -110,7 +110,8 @@ private:
         builder.getStringAttr(text));
   }
 
-  /// A tsr_abi_device_image without code: the device looks into the program.
+  /// Creates a tsr_abi_device_image without code: the device looks into the
+  /// program.
   void createImage() {
     constexpr StringLiteral text = "emulated";
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -147,7 +148,7 @@ private:
     }
   }
 
-  /// The CPU's `launch` calls kernels: the program's table has the wrapper.
+  /// Puts a wrapper into the program's table: the CPU's `launch` calls kernels.
   void launchWrapper(StringRef kernel) {
     auto descriptor = FlatSymbolRefAttr::get(
         module.getContext(), tessera::deviceKernelSymbol(kernel));
@@ -293,7 +294,7 @@ private:
     return success();
   }
 
-  /// The kernel that runs after this one: the descriptor names it.
+  /// Finds the kernel that runs after each: the descriptor names it.
   void findFollowers(ArrayRef<LLVM::LLVMFuncOp> kernels) {
     llvm::StringMap<StringAttr> kernelOf;
     for (LLVM::LLVMFuncOp kernel : kernels) {

@@ -390,7 +390,8 @@ void GridEmitter::emitColumns() {
   storeResults(kCol, position);
 }
 
-/// One warp of a block stores what all of them have.
+/// Returns whether the thread stores: one warp of a block stores what all of
+/// them have.
 Value GridEmitter::isStoring(OpBuilder &builder, Value active) {
   Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         warp, constantI64(builder, loc, 0));

@@ -43,7 +43,7 @@ private:
 
   void chooseRowGroups();
   bool groupIsWarp() const { return groupThreads == kWarp; }
-  /// The thread's number in its group.
+  /// Returns the thread's number in its group.
   mlir::Value member() const { return groupIsWarp() ? lane : thread; }
   void allocateScratch(mlir::OpBuilder &builder, mlir::Value group);
   void emitRows() override;
@@ -59,7 +59,7 @@ private:
   using Steps = llvm::SmallVector<std::pair<mlir::Value, mlir::Value>>;
   Steps stepsOfRow();
   void emitSharedRows();
-  /// One turn; takes and returns the thread's reductions along columns.
+  /// Emits one turn; takes and returns the thread's reductions along columns.
   LaneValues emitSharedRow(mlir::OpBuilder builder, mlir::Value row,
                            const Steps &steps, mlir::ValueRange carried);
   /// Emits the steps of a row; `sums` are the thread's reductions along
@@ -75,7 +75,7 @@ private:
   /// Returns the thread's first column, and whether its columns exist.
   std::pair<mlir::Value, mlir::Value> chooseColumns(mlir::Value tile);
   void emitColumns() override;
-  /// The sums of the block's rows, in all its warps.
+  /// Returns the sums of the block's rows, in all its warps.
   LaneValues emitColumnLoop(const LoopPhase &phase, Position column,
                             mlir::Value active);
   mlir::Value isStoring(mlir::OpBuilder &builder, mlir::Value active);
@@ -101,8 +101,8 @@ private:
                           llvm::ArrayRef<mlir::Value> rows,
                           const Position &column, LaneValues carried);
 
-  /// The sum of a slice in the workspace, at the thread's columns: that of the
-  /// reduction with this number.
+  /// Returns the sum of a slice in the workspace, at the thread's columns: that
+  /// of the reduction with this number.
   mlir::Value partialSum(mlir::OpBuilder &builder, unsigned number,
                          mlir::Type element, mlir::Value slice,
                          mlir::Value column);

@@ -30,12 +30,13 @@ struct WarpGroup {
   SharedMemory &memory;
 };
 
-/// The combination of a scalar of all threads of the group, in each of them.
+/// Returns the combination of a scalar of all threads of the group, in each of
+/// them.
 mlir::Value combineGroup(mlir::OpBuilder &builder, mlir::Location loc,
                          const Reduction &reduction, mlir::Value value,
                          const WarpGroup &group);
-/// The combination of a vector over the warps of the group in their order, for
-/// each lane, in all of them.
+/// Returns the combination of a vector over the warps of the group in their
+/// order, for each lane, in all of them.
 mlir::Value combineWarps(mlir::OpBuilder &builder, mlir::Location loc,
                          const Reduction &reduction, mlir::Value value,
                          const WarpGroup &group, unsigned alignment);

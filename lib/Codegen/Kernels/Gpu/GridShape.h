@@ -50,17 +50,18 @@ struct RowSlices {
   int64_t workspaceBytes = 0;
 };
 
-/// The slices of a kernel; nullopt where one grid is better: for columns with
-/// few rows, with enough columns, or with several loops over the rows, and for
-/// rows without reductions along columns.
+/// Returns the slices of a kernel; nullopt where one grid is better: for
+/// columns with few rows, with enough columns, or with several loops over the
+/// rows, and for rows without reductions along columns.
 std::optional<RowSlices> sliceRows(const Kernel &kernel);
 
 /// Returns the elements of the widest 2-D operand that a thread moves as 16
 /// bytes; fewer where one of the lengths would leave a rest.
 unsigned lanesOfPlanes(const Kernel &kernel, llvm::ArrayRef<int64_t> lengths);
-/// The lengths that the lanes of a row must divide: the distance between rows
-/// in memory, and the number of columns unless the last vector may reach into
-/// padding. Sums along columns and vectors of columns have no padding.
+/// Returns the lengths that the lanes of a row must divide: the distance
+/// between rows in memory, and the number of columns unless the last vector may
+/// reach into padding. Sums along columns and vectors of columns have no
+/// padding.
 llvm::SmallVector<int64_t> lengthsOfRows(const Kernel &kernel);
 /// Rows that a warp of a column kernel loads before it uses them: up to 4.
 unsigned rowsInFlight(const Kernel &kernel, const LoopPhase &phase);

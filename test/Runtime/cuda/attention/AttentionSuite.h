@@ -47,7 +47,8 @@ public:
 void runForward(Backend &on, AttentionData &data, Layout layout);
 void runBackward(Backend &on, AttentionData &data, Layout layout);
 
-/// The cases of the CPU's tests and some more, around the tiles of a GPU.
+/// Returns the cases of the CPU's tests and some more, around the tiles of a
+/// GPU.
 std::vector<AttentionCase> gpuAttentionCases(int64_t dtype);
 std::vector<Layout> layoutsOf(const AttentionCase &c);
 

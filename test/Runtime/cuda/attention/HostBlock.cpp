@@ -42,7 +42,7 @@ HostBlock::~HostBlock() {
     spareStacks.push_back(std::move(fiber.stack));
 }
 
-/// The bodies of all runs, one after the other.
+/// Runs the bodies of all runs, one after the other.
 void HostBlock::enter() {
   for (;;) {
     HostBlock &block = *current;

@@ -26,7 +26,7 @@ public:
 
   void read(int thread, const void *at, int bytes);
   void write(int thread, const void *at, int bytes);
-  /// An asynchronous copy: its words are garbage until `thread` waits.
+  /// Copies asynchronously: the words are garbage until `thread` waits.
   void copy(int thread, void *to, const void *from, int bytes, bool exists);
   void wait(int thread);
   /// The copies since the last call are a group, empty or not; the groups but

@@ -319,7 +319,7 @@ void compareRound(const RoutedBackend &backend, const Side &side,
                 before(s.experts * s.tokens * s.columns));
 }
 
-/// The rounds of the members' tokens, numbered apart.
+/// Returns the rounds of the members' tokens, numbered apart.
 Buffer compareNumbers(const RoutedBackend &backend, const Side &side,
                       const Buffer &gates) {
   std::vector<int64_t> args =
