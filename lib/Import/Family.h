@@ -30,7 +30,7 @@ mlir::FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
 mlir::LogicalResult chooseMasks(const ConfigFile &file,
                                 const ImportOptions &options,
                                 ProgramSizes &sizes);
-/// Returns whether a .mlir program has the masks that the options ask for.
+/// Checks that a .mlir program has the masks that the options ask for.
 mlir::LogicalResult checkMasks(mlir::ModuleOp module,
                                const SizeOptions &options);
 

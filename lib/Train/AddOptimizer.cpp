@@ -178,7 +178,7 @@ Value OptimizerBuilder::stepCounts(Value norm) {
       ops.product(",->", {loss, ops.map(nn::Function::IsFinite, norm)}));
 }
 
-/// Returns the updated value, or the old one of a step that does not count. An
+/// Commits the updated value, or the old one of a step that does not count. An
 /// update of a parameter at its owner goes to all ranks that hold it.
 void OptimizerBuilder::commit(Value updated, Value old, StringRef role,
                               StringAttr name) {

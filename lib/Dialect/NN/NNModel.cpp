@@ -34,7 +34,7 @@ static void addRing(Operation *op, Signature &sig) {
 
 static bool isGrouped(Value query) { return rankOf(query) == 5; }
 
-/// Returns the operands that only some attention has.
+/// Adds the operands that only some attention has.
 template <typename OpTy> static void addOptional(OpTy op, Signature &sig) {
   if (op.getBiasTable())
     sig.ins.push_back("en");

@@ -73,7 +73,7 @@ template <typename T> struct Entry {
   T logit;
 };
 
-/// Returns the list of a row: sorted by value, then by index; then of none.
+/// Expects the list of a row: sorted by value, then by index; then of none.
 template <typename T>
 void expectList(const T *list, int64_t count, int64_t numbers,
                 std::vector<Entry<T>> wanted, int64_t total) {

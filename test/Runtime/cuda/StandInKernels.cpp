@@ -30,7 +30,7 @@ cudaError_t scatterAdd(const ScatterProblem &p, void *, cudaStream_t stream) {
 }
 
 namespace {
-/// Returns the kernel's code, element by element.
+/// Runs the kernel's code, element by element.
 template <class T> void reduceAll(const Reduction &what) {
   for (int64_t e = 0; e < what.outer * what.count; ++e)
     if (what.reduction == TSR_REDUCE_MAX)
