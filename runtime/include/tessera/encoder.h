@@ -20,10 +20,11 @@ extern "C" {
 
 typedef struct tsr_encoder tsr_encoder;
 
-/* `options` may be NULL. `weights` is as of tsr_session_load_weights; with NULL
- * parameters are drawn from the seed. Errors are those of tsr_session_create
- * and tsr_session_load_weights; TSR_UNSUPPORTED: the artifact has no program
- * that encodes, or there would be several processes. */
+/* Opens an encoder. `options` may be NULL. `weights` is as of
+ * tsr_session_load_weights; with NULL parameters are drawn from the seed.
+ * Errors are those of tsr_session_create and tsr_session_load_weights;
+ * TSR_UNSUPPORTED: the artifact has no program that encodes, or there would be
+ * several processes. */
 tsr_status tsr_encoder_create(const tsr_artifact *artifact,
                               const tsr_session_options *options,
                               const char *weights, tsr_encoder **out_encoder);
@@ -31,9 +32,9 @@ void tsr_encoder_destroy(tsr_encoder *encoder);
 /* Returns notes on the weights, like tsr_session_notes. */
 const char *tsr_encoder_notes(tsr_encoder *encoder);
 
-/* Texts of a run are at most tsr_artifact_batch, tokens of a text at most
- * tsr_artifact_sequence. Elements of a hidden state; and positions of a text
- * whose probabilities a run can give, 0 of T5's encoder. */
+/* Return the elements of a hidden state, and the positions of a text whose
+ * probabilities a run can give, 0 for T5's encoder. A run has at most
+ * tsr_artifact_batch texts, a text at most tsr_artifact_sequence tokens. */
 int64_t tsr_encoder_hidden_size(const tsr_encoder *encoder);
 int64_t tsr_encoder_max_predictions(const tsr_encoder *encoder);
 /* Returns the token that stands for a token to predict, by the model's config;
@@ -58,11 +59,12 @@ typedef struct tsr_encoder_text {
 tsr_status tsr_encoder_run(tsr_encoder *encoder, const tsr_encoder_text *texts,
                            size_t count);
 
-/* The last hidden state of a position of a text, [tsr_encoder_hidden_size]. */
+/* Writes the last hidden state of a position of a text,
+ * [tsr_encoder_hidden_size]. */
 tsr_status tsr_encoder_hidden(const tsr_encoder *encoder, size_t text,
                               size_t position, double *values, size_t count);
-/* The mean of the last hidden states of all tokens of a text, special ones
- * among them: what sentence-transformers calls mean pooling. */
+/* Writes the mean of the last hidden states of all tokens of a text, special
+ * ones among them: what sentence-transformers calls mean pooling. */
 tsr_status tsr_encoder_mean(const tsr_encoder *encoder, size_t text,
                             double *values, size_t count);
 /* The ways to make one vector of the last hidden states of the n tokens of a
@@ -75,13 +77,13 @@ typedef enum tsr_pooling {
   TSR_POOLING_MEAN_SQRT_LEN, /* their sum divided by sqrt(n) */
   TSR_POOLING_WEIGHTED_MEAN  /* their mean with weights 1, 2, .. n */
 } tsr_pooling;
-/* [tsr_encoder_hidden_size]; with TSR_POOLING_MEAN as tsr_encoder_mean.
- * TSR_INVALID_ARGUMENT: there is no such pooling. */
+/* Writes the pooled states, [tsr_encoder_hidden_size]; with TSR_POOLING_MEAN
+ * this is tsr_encoder_mean. TSR_INVALID_ARGUMENT: there is no such pooling. */
 tsr_status tsr_encoder_pooled(const tsr_encoder *encoder, size_t text,
                               tsr_pooling pooling, double *values,
                               size_t count);
-/* The logarithm of the softmax of all logits at positions[which] of a text,
- * [tsr_artifact_vocabulary]. */
+/* Writes the logarithm of the softmax of all logits at positions[which] of a
+ * text, [tsr_artifact_vocabulary]. */
 tsr_status tsr_encoder_log_probabilities(const tsr_encoder *encoder,
                                          size_t text, size_t which,
                                          double *values, size_t count);

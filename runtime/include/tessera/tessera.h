@@ -36,16 +36,16 @@ typedef enum tsr_status {
   TSR_UNTRUSTED = 11 /* an artifact is not signed by a key that is trusted */
 } tsr_status;
 
-/* Message of the last failure on this thread; "" if there was none. It is one
- * line of UTF-8 that a terminal can print: what else names of files and of what
- * is in them hold is written as \x1b or \u202e, and values of more than 600
- * bytes are cut. Valid until the next call on this thread. */
+/* Returns the message of the last failure on this thread; "" if there was none.
+ * It is one line of UTF-8 that a terminal can print: what else names of files
+ * and of what is in them hold is written as \x1b or \u202e, and values of more
+ * than 600 bytes are cut. Valid until the next call on this thread. */
 const char *tsr_last_error(void);
 /* Makes `message` this thread's last error and returns `status`: for libraries
  * that extend this one, as libtessera_tokenizer does. */
 tsr_status tsr_set_last_error(tsr_status status, const char *message);
 const char *tsr_status_name(tsr_status status);
-/* "major.minor.patch". */
+/* Returns "major.minor.patch". */
 const char *tsr_version(void);
 
 /* ---- artifact: a compiled program with its plan ------------------------ */
@@ -56,8 +56,8 @@ typedef struct tsr_artifact tsr_artifact;
  * tsr_session_create does, and what it runs is as trusted as any program.
  * TSR_NOT_FOUND, TSR_CORRUPT, TSR_OUT_OF_MEMORY. */
 tsr_status tsr_artifact_load(const char *path, tsr_artifact **out_artifact);
-/* The same for an artifact that must be signed by one of `count` keys, each a
- * file with an Ed25519 public key in PEM, as `openssl pkey -pubout` writes it.
+/* Loads an artifact that must be signed by one of `count` keys, each a file
+ * with an Ed25519 public key in PEM, as `openssl pkey -pubout` writes it.
  * Metadata is interpreted after that is checked, and sessions run the bytes
  * that were checked. TSR_UNTRUSTED: it is unsigned, or signed by another key,
  * whose fingerprint the message names beside those of the keys;
@@ -66,28 +66,30 @@ tsr_status tsr_artifact_load(const char *path, tsr_artifact **out_artifact);
 tsr_status tsr_artifact_load_trusted(const char *path, const char *const *keys,
                                      size_t count, tsr_artifact **out_artifact);
 void tsr_artifact_destroy(tsr_artifact *artifact);
-/* The fingerprint of the key that signed it, "" if it is unsigned: SHA-256 of
- * the public key in DER, 64 hexadecimal digits. Valid until the thread's next
- * call. TSR_UNSUPPORTED: it is signed, but this build has no libcrypto, so
- * nobody has checked it. */
+/* Gives the fingerprint of the key that signed it, "" if it is unsigned:
+ * SHA-256 of the public key in DER, 64 hexadecimal digits. Valid until the
+ * thread's next call. TSR_UNSUPPORTED: it is signed, but this build has no
+ * libcrypto, so nobody has checked it. */
 tsr_status tsr_artifact_signer(const tsr_artifact *artifact,
                                const char **out_fingerprint);
-/* The bytes of the artifact `path`, signed with the Ed25519 private key in the
- * PEM file `key` and by nobody else; the file stays as it is. Valid until the
- * thread's next call. Errors as of tsr_artifact_load_trusted. */
+/* Gives the bytes of the artifact `path`, signed with the Ed25519 private key
+ * in the PEM file `key` and by nobody else; the file stays as it is. Valid
+ * until the thread's next call. Errors as of tsr_artifact_load_trusted. */
 tsr_status tsr_artifact_sign(const char *path, const char *key,
                              const void **out_bytes, size_t *out_count);
-/* The metadata as JSON text (docs/Artifact.md); owned by the artifact. */
+/* Returns the metadata as JSON text (docs/Artifact.md); owned by the
+ * artifact. */
 const char *tsr_artifact_metadata(const tsr_artifact *artifact);
-/* Ranks of the mesh, sequences of one step over all of them, tokens of one
- * sequence, legal token ids are [0, vocabulary). */
+/* Return sizes: ranks of the mesh, sequences of one step over all of them,
+ * tokens of one sequence, legal token ids are [0, vocabulary). */
 int64_t tsr_artifact_ranks(const tsr_artifact *artifact);
 int64_t tsr_artifact_batch(const tsr_artifact *artifact);
 int64_t tsr_artifact_sequence(const tsr_artifact *artifact);
-/* Tokens of a target sequence of an encoder-decoder model; 0: it is none. */
+/* Returns the tokens of a target sequence of an encoder-decoder model; 0: it is
+ * none. */
 int64_t tsr_artifact_target(const tsr_artifact *artifact);
-/* Tokens that tsr_session_step reads per sequence: sequence + 1, or of an
- * encoder-decoder model sequence + target. */
+/* Returns the tokens that tsr_session_step reads per sequence: sequence + 1, or
+ * of an encoder-decoder model sequence + target. */
 int64_t tsr_artifact_columns(const tsr_artifact *artifact);
 int64_t tsr_artifact_vocabulary(const tsr_artifact *artifact);
 
@@ -237,12 +239,13 @@ typedef struct tsr_evaluation {
                       first, as argmax has it) */
 } tsr_evaluation;
 
-/* `options` may be NULL. Allocates every rank's arena; parameters are
- * undefined until tsr_session_init or tsr_session_load. TSR_UNSUPPORTED: the
- * artifact is for another device, or the machine has no usable one;
- * TSR_NOT_FOUND: the device's plug-in is missing; TSR_MISMATCH: it is of
- * another build, or the processes do not agree; TSR_OUT_OF_MEMORY says what is
- * needed and what is free; TSR_TIMEOUT names the ranks that did not come. */
+/* Creates a session; `options` may be NULL. Allocates every rank's arena;
+ * parameters are undefined until tsr_session_init or tsr_session_load.
+ * TSR_UNSUPPORTED: the artifact is for another device, or the machine has no
+ * usable one; TSR_NOT_FOUND: the device's plug-in is missing; TSR_MISMATCH: it
+ * is of another build, or the processes do not agree; TSR_OUT_OF_MEMORY says
+ * what is needed and what is free; TSR_TIMEOUT names the ranks that did not
+ * come. */
 tsr_status tsr_session_create(const tsr_artifact *artifact,
                               const tsr_session_options *options,
                               tsr_session **out_session);
@@ -262,16 +265,16 @@ const char *tsr_session_notes(const tsr_session *session);
 /* Draws the initial parameters from the session's seed (the same bits on every
  * mesh), zeroes the optimizer state, sets step 0. */
 tsr_status tsr_session_init(tsr_session *session);
-/* The schedule from the next step on; the artifact's own until then.
+/* Sets the schedule from the next step on; the artifact's own until then.
  * TSR_INVALID_ARGUMENT: an unknown kind, a rate that is negative or not finite,
  * a negative count, decay_steps of another kind than "wsd", or more of them
  * than the warm-up leaves of total_steps. */
 tsr_status tsr_session_set_schedule(tsr_session *session,
                                     const tsr_schedule *schedule);
-/* One optimizer step. `tokens` is [batch, sequence + 1] in C order, for the
- * whole global batch: inputs are columns 0..sequence-1, labels 1..sequence. A
- * masked language model gets columns 0..sequence-1, of which it hides some, by
- * seed, step and place, and predicts them, but never special tokens of its
+/* Runs one optimizer step. `tokens` is [batch, sequence + 1] in C order, for
+ * the whole global batch: inputs are columns 0..sequence-1, labels 1..sequence.
+ * A masked language model gets columns 0..sequence-1, of which it hides some,
+ * by seed, step and place, and predicts them, but never special tokens of its
  * tokenizer, nor padding; its token types are all 0. An encoder-decoder model
  * gets [batch, sequence + target]: a source and its target, whose padding
  * tokens are ignored as labels. A batch in which no label counts is a skipped
@@ -279,9 +282,9 @@ tsr_status tsr_session_set_schedule(tsr_session *session,
  * TSR_INVALID_ARGUMENT names the first token id outside the vocabulary. */
 tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
                             size_t count, tsr_step_result *out_result);
-/* One optimizer step on inputs and labels of one's own. TSR_INVALID_ARGUMENT
- * names what is out of range, and refuses a batch whose labels are all ignored.
- */
+/* Runs one optimizer step on inputs and labels of one's own.
+ * TSR_INVALID_ARGUMENT names what is out of range, and refuses a batch whose
+ * labels are all ignored. */
 tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
                                   tsr_step_result *out_result);
 /* Measures the loss of a batch and changes nothing: without dropout, gradients
@@ -319,53 +322,53 @@ typedef struct tsr_score {
  * model's sequence and one; a token is outside of the vocabulary. */
 tsr_status tsr_session_score(tsr_session *session, const int32_t *tokens,
                              size_t count, size_t given, tsr_score *out_score);
-/* The next step is recorded: when each op ran, per rank and thread, as JSON in
+/* Records the next step: when each op ran, per rank and thread, as JSON in
  * Chrome's trace event format (ui.perfetto.dev reads it), written to `path`
  * when the step has ended. On "cuda" it is the GPU's time of each op, in the
  * streams of program and communication, and the step is not a captured one.
  * TSR_IO of tsr_session_step: the step is done, but the file cannot be
  * written. */
 tsr_status tsr_session_trace(tsr_session *session, const char *path);
-/* The largest of all processes' values: to agree, say, on stopping. With all
- * ranks in one process it is `value`. */
+/* Finds the largest of all processes' values: to agree, say, on stopping. With
+ * all ranks in one process it is `value`. */
 tsr_status tsr_session_largest(tsr_session *session, int32_t value,
                                int32_t *out_largest);
-/* The next step's number. */
+/* Returns the next step's number. */
 int64_t tsr_session_next_step(const tsr_session *session);
 /* Returns the run's seed: tsr_session_load replaces the one that the session
  * was given. */
 int64_t tsr_session_seed(const tsr_session *session);
-/* Sequences of the data that the steps of the run have taken, those before
- * tsr_session_load too, whatever their batch was, and skipped ones: where the
- * next step reads (tsr_data_read). tsr_session_load takes it from the
- * checkpoint; of one that does not say it, steps times the artifact's batch; 0
- * if the checkpoint's sequences have another length. */
+/* Returns how many sequences of the data the steps of the run have taken,
+ * those before tsr_session_load too, whatever their batch was, and skipped
+ * ones: where the next step reads (tsr_data_read). tsr_session_load takes it
+ * from the checkpoint; of one that does not say it, steps times the artifact's
+ * batch; 0 if the checkpoint's sequences have another length. */
 int64_t tsr_session_sequences(const tsr_session *session);
-/* Steps of the run, those before tsr_session_load too, that were skipped: loss
- * or gradient norm was infinite or NaN, so parameters and optimizer state kept
- * their bits. Such a step succeeds, takes its batch and its learning rate, and
- * its result says what loss and norm were. */
+/* Returns how many steps of the run, those before tsr_session_load too, were
+ * skipped: loss or gradient norm was infinite or NaN, so parameters and
+ * optimizer state kept their bits. Such a step succeeds, takes its batch and
+ * its learning rate, and its result says what loss and norm were. */
 int64_t tsr_session_skipped_steps(const tsr_session *session);
 /* Returns 1 if a label counted in the last step, also before the first step, or
  * 0: the tokens of its batch that labels could be are all padding, special or
  * separators, so that there was nothing to learn, and it was skipped. */
 int tsr_session_had_labels(const tsr_session *session);
-/* The most rounds that the experts of a layer took in the last step, on a rank
- * of this process: 1 where all rows fitted into the buffers. 0: these have room
- * for all that a router can send, or there was no step. */
+/* Returns the most rounds that the experts of a layer took in the last step, on
+ * a rank of this process: 1 where all rows fitted into the buffers. 0: these
+ * have room for all that a router can send, or there was no step. */
 int64_t tsr_session_expert_rounds(const tsr_session *session);
 
-/* Global tensors by name, in the artifact's element type widened to f64
- * (C order). `count` must be the number of elements. Roles: "parameter",
+/* Read and write global tensors by name, in the artifact's element type widened
+ * to f64 (C order). `count` must be the number of elements. Roles: "parameter",
  * "moment1", "moment2", "gradient"; any tensor of the artifact may be read. */
 tsr_status tsr_session_read(tsr_session *session, const char *role,
                             const char *name, double *values, size_t count);
 tsr_status tsr_session_write(tsr_session *session, const char *role,
                              const char *name, const double *values,
                              size_t count);
-/* The same in f32: half the memory, and exact where the tensor is of f32 or
- * bf16. Values of an f64 tensor are rounded as they are read, and a bf16
- * tensor's as they are written, as by the calls above. */
+/* Read and write the same in f32: half the memory, and exact where the tensor
+ * is of f32 or bf16. Values of an f64 tensor are rounded as they are read, and
+ * a bf16 tensor's as they are written, as by the calls above. */
 tsr_status tsr_session_read_f32(tsr_session *session, const char *role,
                                 const char *name, float *values, size_t count);
 tsr_status tsr_session_write_f32(tsr_session *session, const char *role,
@@ -500,29 +503,30 @@ tsr_status tsr_artifact_generation_config(const tsr_artifact *artifact,
                                           const char *folder,
                                           tsr_generation_config *out_config);
 
-/* `options` may be NULL. `weights` is as of tsr_session_load_weights; with NULL
- * parameters are drawn from the seed. Errors are those of tsr_session_create
- * and tsr_session_load_weights; TSR_UNSUPPORTED: the artifact has no programs
- * that generate, or the session would have several processes. */
+/* Creates a generator; `options` may be NULL. `weights` is as of
+ * tsr_session_load_weights; with NULL parameters are drawn from the seed.
+ * Errors are those of tsr_session_create and tsr_session_load_weights;
+ * TSR_UNSUPPORTED: the artifact has no programs that generate, or the session
+ * would have several processes. */
 tsr_status tsr_generator_create(const tsr_artifact *artifact,
                                 const tsr_session_options *options,
                                 const char *weights,
                                 tsr_generator **out_generator);
-/* A generator with the parameters of a session, as they are at each step: of an
- * artifact compiled with --programs train,generate. The session outlives it,
- * and a step of the generator is a use of the session: one thread at a time
- * uses either. While requests wait or run, what changes parameters fails with
- * TSR_INVALID_ARGUMENT: training steps, tsr_session_init, _write and _load*;
- * tsr_session_evaluate* and _save do not. TSR_INVALID_ARGUMENT: the session has
- * a generator; TSR_UNSUPPORTED as of tsr_generator_create. */
+/* Creates a generator with the parameters of a session, as they are at each
+ * step: of an artifact compiled with --programs train,generate. The session
+ * outlives it, and a step of the generator is a use of the session: one thread
+ * at a time uses either. While requests wait or run, what changes parameters
+ * fails with TSR_INVALID_ARGUMENT: training steps, tsr_session_init, _write and
+ * _load*; tsr_session_evaluate* and _save do not. TSR_INVALID_ARGUMENT: the
+ * session has a generator; TSR_UNSUPPORTED as of tsr_generator_create. */
 tsr_status tsr_generator_create_on(tsr_session *session,
                                    tsr_generator **out_generator);
 void tsr_generator_destroy(tsr_generator *generator);
 /* Returns notes on the weights, like tsr_session_notes. */
 const char *tsr_generator_notes(tsr_generator *generator);
-/* `options` may be NULL. TSR_INVALID_ARGUMENT: the prompt is empty, or longer
- * than the artifact's length less one, or has a token outside of the
- * vocabulary; an option is out of range. */
+/* Adds a request; `options` may be NULL. TSR_INVALID_ARGUMENT: the prompt is
+ * empty, or longer than the artifact's length less one, or has a token outside
+ * of the vocabulary; an option is out of range. */
 tsr_status tsr_generator_add(tsr_generator *generator, const int32_t *prompt,
                              size_t count, const tsr_request_options *options,
                              int64_t *out_request);
@@ -538,7 +542,7 @@ tsr_status tsr_generator_score(tsr_generator *generator, const int32_t *tokens,
                                size_t count, size_t given,
                                const tsr_score_options *options,
                                int64_t *out_request);
-/* The scores of such a request, once, where `count` is the number of tokens
+/* Writes the scores of such a request, once, if `count` is the number of tokens
  * that it scores. `out_ended` is TSR_ENDED_SCORED, or they are not written:
  * TSR_GOES_ON while it waits or runs, TSR_ENDED_CANCELLED or TSR_ENDED_FAILED.
  * TSR_INVALID_ARGUMENT: it scores another number of tokens; TSR_NOT_FOUND: it
@@ -546,25 +550,25 @@ tsr_status tsr_generator_score(tsr_generator *generator, const int32_t *tokens,
 tsr_status tsr_generator_take_scores(tsr_generator *generator, int64_t request,
                                      tsr_token_score *out_scores, size_t count,
                                      int32_t *out_ended);
-/* The request ends before the next step. TSR_NOT_FOUND: it does not run. */
+/* Ends the request before the next step. TSR_NOT_FOUND: it does not run. */
 tsr_status tsr_generator_cancel(tsr_generator *generator, int64_t request);
-/* One step; `out_rows`, which may be NULL, is the number of tokens that it
+/* Runs one step; `out_rows`, which may be NULL, is the number of tokens that it
  * took in, 0 if no request waits or runs. */
 tsr_status tsr_generator_step(tsr_generator *generator, int64_t *out_rows);
-/* The next token of any request, in the order in which they were made. 0 in
- * `out_found`: there is none until another step. */
+/* Takes the next token of any request, in the order in which they were made. 0
+ * in `out_found`: there is none until another step. */
 tsr_status tsr_generator_next(tsr_generator *generator,
                               tsr_generated *out_token, int32_t *out_found);
-/* The same, with at most `room` of the token's alternatives, most probable
+/* Takes it with at most `room` of the token's alternatives, most probable
  * first; `out_count` is how many these are. */
 tsr_status tsr_generator_take(tsr_generator *generator,
                               tsr_generated *out_token,
                               tsr_alternative *out_alternatives, size_t room,
                               size_t *out_count, int32_t *out_found);
-/* Requests that wait or run. */
+/* Returns how many requests wait or run. */
 int64_t tsr_generator_active(const tsr_generator *generator);
-/* Tokens of prompts, of all requests so far, that no step ran because the same
- * text began another request. */
+/* Returns how many tokens of prompts, of all requests so far, no step ran
+ * because the same text began another request. */
 int64_t tsr_generator_reused(const tsr_generator *generator);
 /* For artifacts compiled with --candidates, whose steps leave the most probable
  * tokens: returns the most probability, over all tokens so far, of tokens that
@@ -612,7 +616,7 @@ typedef struct tsr_row {
 tsr_status tsr_generator_run_rows(tsr_generator *generator, const tsr_row *rows,
                                   size_t row_count, double *out_logits,
                                   size_t logit_count);
-/* The same with a "score" step, which has as many rows as a "mixed" one. A
+/* Does the same with a "score" step, which has as many rows as a "mixed" one. A
  * row's label is the token whose probability after it is asked for; below 0:
  * none. `out_scores`, by row, says nothing of rows without one; `is_last` does
  * not count. TSR_INVALID_ARGUMENT also: a label is outside of the vocabulary,
@@ -656,22 +660,22 @@ tsr_status tsr_device_report(const char *device, const char **out_json);
  * any failure the checkpoints that were there are untouched. The first call
  * claims the directory, as tsr_session_claim does. */
 tsr_status tsr_session_save(tsr_session *session, const char *directory);
-/* The same, and if `count` checkpoints of earlier steps are complete, the
+/* Does the same, and if `count` checkpoints of earlier steps are complete, the
  * oldest gives way to the new one: a process that is killed leaves no more than
  * `count`, unless that is 1. Call tsr_session_prune afterwards, which says what
  * cannot be removed. TSR_INVALID_ARGUMENT: `count` is less than 1. */
 tsr_status tsr_session_save_newest(tsr_session *session, const char *directory,
                                    int64_t count);
-/* The same, to the directory itself, in the place of the checkpoint that is
- * there: it appears whole, or the old one stays. The session claims its parent.
- * TSR_INVALID_ARGUMENT: the directory holds other files. */
+/* Saves likewise, to the directory itself, in the place of the checkpoint that
+ * is there: it appears whole, or the old one stays. The session claims its
+ * parent. TSR_INVALID_ARGUMENT: the directory holds other files. */
 tsr_status tsr_session_save_as(tsr_session *session, const char *directory);
-/* Checkpoints that are saved from now on take along what lies in a model's
- * folder beside its weights (config, tokenizer, pooling), but for the files
- * that the artifact holds itself. The files are read now. TSR_IO. */
+/* Lets checkpoints that are saved from now on take along the files that lie in
+ * a model's folder beside its weights (config, tokenizer, pooling), but for the
+ * files that the artifact holds itself. The files are read now. TSR_IO. */
 tsr_status tsr_session_set_model_folder(tsr_session *session,
                                         const char *folder);
-/* Checkpoints that are saved from now on hold this JSON value in their
+/* Lets checkpoints that are saved from now on hold this JSON value in their
  * manifest, as "records": {`name`: `json`}; tsr_session_load takes over those
  * of the checkpoint. TSR_CORRUPT: `json` is no JSON. */
 tsr_status tsr_session_set_record(tsr_session *session, const char *name,
@@ -703,38 +707,38 @@ typedef struct tsr_checkpoint tsr_checkpoint;
 tsr_status tsr_checkpoint_open(const char *directory,
                                tsr_checkpoint **out_checkpoint);
 void tsr_checkpoint_destroy(tsr_checkpoint *checkpoint);
-/* The step directory, and its manifest.json. Valid until it is destroyed. */
+/* Return the step directory, and its manifest.json. Valid until it is
+ * destroyed. */
 const char *tsr_checkpoint_path(const tsr_checkpoint *checkpoint);
 const char *tsr_checkpoint_manifest(const tsr_checkpoint *checkpoint);
 
-/* Parameters only, from a safetensors file, from the index of several
+/* Loads parameters only, from a safetensors file, from the index of several
  * (model.safetensors.index.json), or from a directory that holds either, or
- * step directories, of which the newest counts, under
- * the names that versions and classes of `transformers` give them. Heads that
- * are missing are drawn from the session's seed, tensors that the artifact has
- * not are ignored; tsr_session_notes names both. TSR_MISMATCH: any other
- * parameter is missing, one is misshapen, or two differ that the model ties; or
- * the weights are of a checkpoint of another model, which the message tells by
- * a key of its config. An adapter beside the weights of a directory is loaded
- * into the artifact's, or, if it has none, added to the weights, which a note
- * says; TSR_NOT_FOUND: a file is missing; TSR_CORRUPT: a file that is cut off,
- * is a pointer of Git LFS or is no safetensors file as the format's own package
- * reads them, an index that its files do not fit, or that names files
- * elsewhere; TSR_UNSUPPORTED: weights in another format. Nothing is written
- * before all is checked. */
+ * step directories, of which the newest counts, under the names that versions
+ * and classes of `transformers` give them. Heads that are missing are drawn
+ * from the session's seed, tensors that the artifact has not are ignored;
+ * tsr_session_notes names both. TSR_MISMATCH: any other parameter is missing,
+ * one is misshapen, or two differ that the model ties; or the weights are of a
+ * checkpoint of another model, which the message tells by a key of its config.
+ * An adapter beside the weights of a directory is loaded into the artifact's,
+ * or, if it has none, added to the weights, which a note says; TSR_NOT_FOUND: a
+ * file is missing; TSR_CORRUPT: a file that is cut off, is a pointer of Git LFS
+ * or is no safetensors file as the format's own package reads them, an index
+ * that its files do not fit, or that names files elsewhere; TSR_UNSUPPORTED:
+ * weights in another format. Nothing is written before all is checked. */
 tsr_status tsr_session_load_weights(tsr_session *session, const char *path);
 /* Finds out if tsr_session_load_weights accepts this path; does not read the
  * file. TSR_NOT_FOUND: there are no weights; TSR_UNSUPPORTED names weights in
  * another format, as pytorch_model.bin, and what to do with them. */
 tsr_status tsr_weights_find(const char *path);
-/* Parameters of adapters only, from a directory with adapter_model.safetensors
- * and adapter_config.json, as peft saves LoRA and as checkpoints have it. The
- * model's own parameters are there already. TSR_MISMATCH: the artifact has no
- * adapters, or of another rank, scale or model, or beside other layers, or
- * other weights are loaded than those that it was trained beside;
- * TSR_UNSUPPORTED: it is another kind of adapter; TSR_INVALID_ARGUMENT: the
- * model's parameters are undefined. Nothing is written before all is checked.
- */
+/* Loads parameters of adapters only, from a directory with
+ * adapter_model.safetensors and adapter_config.json, as peft saves LoRA and as
+ * checkpoints have it. The model's own parameters are there already.
+ * TSR_MISMATCH: the artifact has no adapters, or of another rank, scale or
+ * model, or beside other layers, or other weights are loaded than those that it
+ * was trained beside; TSR_UNSUPPORTED: it is another kind of adapter;
+ * TSR_INVALID_ARGUMENT: the model's parameters are undefined. Nothing is
+ * written before all is checked. */
 tsr_status tsr_session_load_adapter(tsr_session *session,
                                     const char *directory);
 /* Writes to the directory `output`, which must not exist, the weights of a
@@ -797,41 +801,42 @@ void tsr_data_destroy(tsr_data *data);
  * refuses such files. The first bytes of a text may be those of one by chance:
  * ask only for a file that is not text. */
 const char *tsr_data_foreign(const void *head, size_t count);
-/* Tokens in all files together, of the part that is read. This holds for what
- * follows, too. */
+/* Returns the tokens in all files together, of the part that is read. This
+ * holds for what follows, too. */
 int64_t tsr_data_tokens(const tsr_data *data);
-/* Sequences that differ: an epoch, or with weights one of each file. */
+/* Returns how many sequences differ: an epoch, or with weights one of each
+ * file. */
 int64_t tsr_data_sequences(const tsr_data *data);
 /* Finds the part of file `file` (from 0) that is read: its tokens [first, first
  * + tokens), and the share of all sequences that these are.
  * TSR_INVALID_ARGUMENT: there are not so many files. */
 tsr_status tsr_data_file(const tsr_data *data, size_t file, int64_t *out_first,
                          int64_t *out_tokens, double *out_share);
-/* Bytes of a token, in the file that has the widest: 1 if all are text or
- * Megatron's tokens of uint8 or int8, at most 8. */
+/* Returns the bytes of a token, in the file that has the widest: 1 if all are
+ * text or Megatron's tokens of uint8 or int8, at most 8. */
 int64_t tsr_data_token_bytes(const tsr_data *data);
-/* Documents of the files that say where theirs begin (Megatron's); 0: none
- * does. They are counted over these files in order. */
+/* Returns how many documents there are in the files that say where theirs begin
+ * (Megatron's); 0: none does. They are counted over these files in order. */
 int64_t tsr_data_documents(const tsr_data *data);
 /* Finds where a document begins in all files, joined in order, and how many
  * tokens it has: none if it is empty. TSR_INVALID_ARGUMENT: there are not so
  * many; TSR_IO. */
 tsr_status tsr_data_document(const tsr_data *data, int64_t document,
                              int64_t *out_first, int64_t *out_tokens);
-/* The global batch of a step, [batch, sequence + 1], where the token after a
- * sequence is the first of the next, or with targets [batch, sequence + target]
- * of records that share no token; a function of the seed, the step and the
- * batch alone. Each epoch of a stream visits every sequence of it once. */
+/* Reads the global batch of a step, [batch, sequence + 1], where the token
+ * after a sequence is the first of the next, or with targets [batch, sequence +
+ * target] of records that share no token; a function of the seed, the step and
+ * the batch alone. Each epoch of a stream visits every sequence of it once. */
 tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
                           int32_t *out_tokens);
-/* Sequences [first, first + count) of the same order, [count, columns] as
+/* Reads sequences [first, first + count) of the same order, [count, columns] as
  * above: those of a step whose batches are of any sizes. tsr_data_batch is
  * tsr_data_read of sequences [step batch, (step + 1) batch). A run that goes on
  * reads from tsr_session_sequences on. TSR_INVALID_ARGUMENT: `first` is
  * negative or `count` is less than 1; a token outside of the vocabulary. */
 tsr_status tsr_data_read(const tsr_data *data, int64_t first, int64_t count,
                          int32_t *out_tokens);
-/* Collective, as tsr_session_save. Says that the session is trained on this
+/* Collective, like tsr_session_save. Says that the session is trained on this
  * data, which its checkpoints then name by a hash of all tokens; `data` is not
  * kept. TSR_MISMATCH: the processes' data differ; or the checkpoint that was
  * loaded names other data: other tokens, shares or parts, not other names.
@@ -840,14 +845,15 @@ tsr_status tsr_data_read(const tsr_data *data, int64_t first, int64_t count,
  * where nothing is compared, a thread hashes large ones until the session is
  * saved. */
 tsr_status tsr_session_use_data(tsr_session *session, const tsr_data *data);
-/* The same, but the data may be another one than before. If it is, or if the
- * checkpoint names none, tsr_session_sequences is 0 again: an epoch begins. */
+/* Does the same, but the data may be another one than before. If it is, or
+ * if the checkpoint names none, tsr_session_sequences is 0 again: an epoch
+ * begins. */
 tsr_status tsr_session_change_data(tsr_session *session, const tsr_data *data);
-/* Collective. TSR_MISMATCH: not all processes have the same data here, as that
- * of an evaluation; rank, file and both hashes are named. Takes as long as
- * reading the files; in one process it does nothing. */
+/* Compares data; collective. TSR_MISMATCH: not all processes have the same data
+ * here, as that of an evaluation; rank, file and both hashes are named. Takes
+ * as long as reading the files; in one process it does nothing. */
 tsr_status tsr_session_compare_data(tsr_session *session, const tsr_data *data);
-/* The same of any files that all processes read, in the same order: their
+/* Compares any files likewise that all processes read, in the same order: their
  * content counts, not their paths. TSR_NOT_FOUND, TSR_IO. */
 tsr_status tsr_session_compare_files(tsr_session *session,
                                      const char *const *paths, size_t count);

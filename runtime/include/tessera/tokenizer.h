@@ -32,24 +32,25 @@ typedef enum tsr_special {
  * it holds no tokenizer; TSR_UNSUPPORTED names the part of it that is not
  * supported; TSR_CORRUPT: a file that is torn, or contradicts itself. */
 tsr_status tsr_tokenizer_load(const char *path, tsr_tokenizer **out_tokenizer);
-/* Ids are the bytes of a text, 0 to 255, as tsr_data_open reads text files: for
- * models that were trained on these. There are no special tokens, and bytes
- * that are no UTF-8 are encoded as they are. */
+/* Creates a tokenizer whose ids are the bytes of a text, 0 to 255, as
+ * tsr_data_open reads text files: for models that were trained on these.
+ * There are no special tokens, and bytes that are no UTF-8 are encoded as
+ * they are. */
 tsr_status tsr_tokenizer_create_bytes(tsr_tokenizer **out_tokenizer);
 void tsr_tokenizer_destroy(tsr_tokenizer *tokenizer);
 
-/* Ids are in [0, size). The model's own vocabulary may be larger: many are
- * padded. */
+/* Returns the size; ids are in [0, size). The model's own vocabulary may be
+ * larger: many are padded. */
 int64_t tsr_tokenizer_vocabulary_size(const tsr_tokenizer *tokenizer);
-/* The id of a token by its text, as the file writes it. TSR_NOT_FOUND. */
+/* Finds the id of a token by its text, as the file writes it. TSR_NOT_FOUND. */
 tsr_status tsr_tokenizer_find(const tsr_tokenizer *tokenizer, const char *token,
                               int32_t *out_id);
-/* The token that ends a document, by eos_token of tokenizer_config.json or
- * special_tokens_map.json; "" if they name none. Owned by the tokenizer. */
+/* Returns the token that ends a document, by eos_token of tokenizer_config.json
+ * or special_tokens_map.json; "" if they name none. Owned by the tokenizer. */
 const char *tsr_tokenizer_end_token(const tsr_tokenizer *tokenizer);
 
-/* The ids of a text of `bytes` bytes, whatever they are: each maximal part that
- * no UTF-8 begins with is read as U+FFFD, as Python's errors="replace" does.
+/* Encodes a text of `bytes` bytes, whatever they are: each maximal part that no
+ * UTF-8 begins with is read as U+FFFD, as Python's errors="replace" does.
  * Special tokens that the text itself holds are found in either case. Valid
  * until the next call with the tokenizer. TSR_CORRUPT: the text needs the
  * unknown token, and there is none; TSR_UNSUPPORTED: it is too long, or becomes
@@ -57,7 +58,7 @@ const char *tsr_tokenizer_end_token(const tsr_tokenizer *tokenizer);
 tsr_status tsr_tokenizer_encode(tsr_tokenizer *tokenizer, const char *text,
                                 size_t bytes, tsr_special special,
                                 const int32_t **out_ids, size_t *out_count);
-/* The text of `count` ids, in valid UTF-8 and ended by a zero byte that
+/* Decodes `count` ids into a text, in valid UTF-8 and ended by a zero byte that
  * `out_bytes` does not count. Valid until the next call with the tokenizer.
  * TSR_INVALID_ARGUMENT names the first id outside of the vocabulary;
  * TSR_UNSUPPORTED: by what the file says, the text becomes too long. */
@@ -77,16 +78,16 @@ tsr_status tsr_tokenizer_count_bytes(const tsr_tokenizer *tokenizer,
 /* ---- streams: the text of ids that come one by one ---------------------- */
 typedef struct tsr_token_stream tsr_token_stream;
 
-/* May outlive the tokenizer. */
+/* Creates a stream, which may outlive the tokenizer. */
 tsr_status tsr_token_stream_create(const tsr_tokenizer *tokenizer,
                                    tsr_special special,
                                    tsr_token_stream **out_stream);
 void tsr_token_stream_destroy(tsr_token_stream *stream);
-/* Texts that end the text of the stream, for ids that are pushed from now on:
- * it ends before the first of them that is complete, of several that end at one
- * place before the longest. `count` may be 0. What may be the beginning of one
- * is held back until it is known not to be. The stream keeps copies.
- * TSR_INVALID_ARGUMENT: one is empty or no UTF-8. */
+/* Sets the texts that end the text of the stream, for ids that are pushed from
+ * now on: it ends before the first of them that is complete, of several that
+ * end at one place before the longest. `count` may be 0. What may be the
+ * beginning of one is held back until it is known not to be. The stream keeps
+ * copies. TSR_INVALID_ARGUMENT: one is empty or no UTF-8. */
 tsr_status tsr_token_stream_set_stops(tsr_token_stream *stream,
                                       const char *const *stops, size_t count);
 /* Returns the number of the stop that has ended the text, from 0; -1: none. Ids
