@@ -65,7 +65,7 @@ def can_import(*names):
 
 
 def compile_model(options, path, folder, precision, batch, length):
-    """The bytes of the memory plan."""
+    """Returns the bytes of the memory plan."""
     artifact = folder / "model.tsr"
     timed_command([options.bin / "tessera", "compile", path, "--programs", "generate", *TYPES[precision][0], "--max-batch",
                    batch, "--max-length", length, "--prefill-chunk", options.chunk or options.prompt, "-o", artifact])
@@ -96,7 +96,7 @@ def commands(options, path, folder, precision, batch):
 
 
 def measure(options, path, precision, batch):
-    """All programs in turns, each turn beside a probe of the bandwidth."""
+    """Measures all programs in turns, each turn beside a probe of the bandwidth."""
     with tempfile.TemporaryDirectory() as folder:
         made, step_bytes, plan = commands(options, path, pathlib.Path(folder), precision, batch)
         workers = {name: Generation(command) for name, command in made.items()}
@@ -134,7 +134,7 @@ class Joining(Worker):
 
 
 def measure_joining(options, path, precision):
-    """Requests that come while others run, on one program."""
+    """Measures requests that come while others run, on one program."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         subprocess.run([sys.executable, HERE / "peers/random_model.py", path, folder, precision], check=True,
@@ -162,7 +162,7 @@ def show_joining(options):
 
 
 def alike(ours, theirs):
-    """New tokens before the first that differs."""
+    """Returns the new tokens before the first that differs."""
     return next((k for k, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
 
 

@@ -36,14 +36,14 @@ class Model:
         self.flags = run.flags[:-len(SETTINGS["full"][0])]
 
     def predict(self, setting):
-        """GiB of a GPU of the first stage, of layers and of all: parameters and activations."""
+        """Returns the GiB of a GPU of the first stage, of layers and of all: parameters and activations."""
         self.run.flags = self.flags + SETTINGS[setting][0]
         stage = self.run.simulate(self.tessera)["software_memory"]["stages"][0]
         return [(sum(part[kind] for kind in STATES) / 2 ** 30, part["activations"] / 2 ** 30)
                 for part in (stage["of_layers"], stage["by_kind"])]
 
     def plan(self, setting):
-        """GiB of Tessera's own plan: parameters and activations."""
+        """Returns the GiB of Tessera's own plan: parameters and activations."""
         self.run.flags = self.flags + SETTINGS[setting][0]
         with tempfile.TemporaryDirectory() as folder:
             text = published.run([self.tessera, "report", self.run.write(folder), "--json"] + self.run.plan)
@@ -53,7 +53,7 @@ class Model:
 
 
 def row(what, number, ours, unit, *more):
-    """One that was not published has no number and no error."""
+    """Writes a row; one that was not published has no number and no error."""
     number = float(number) if number else None
     cells = [what, f"{number:.2f} {unit}" if number else "-", f"{ours:.2f} {unit}",
              f"{100 * (ours / number - 1):+.1f} %" if number else "-", *more]

@@ -47,7 +47,7 @@ def search(tessera, config, cluster, gpus, batch, options):
 
 
 def short(text):
-    """1,1,1,2 as 3x1,1x2: lists of many stages have few values."""
+    """Writes 1,1,1,2 as 3x1,1x2: lists of many stages have few values."""
     if text.count(",") < 8:
         return text
     return ",".join(f"{len(list(group))}x{size}" for size, group in itertools.groupby(text.split(",")))

@@ -11,7 +11,7 @@ def text(x, y, words, anchor="middle"):
 
 
 def bar(x, width, result, unit, scale, color):
-    """A bar to the median, and a dot for each repetition."""
+    """Draws a bar to the median, and a dot for each repetition."""
     bottom = HEIGHT - BOTTOM
     height = result["median"] / unit * scale
     yield f'<rect x="{x:.1f}" y="{bottom - height:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{color}"/>'

@@ -19,7 +19,7 @@ MEAN, WORST = 2.5, 6
 
 
 def errors(text):
-    """(source, mark, error in %) of each row that was published."""
+    """Returns (source, mark, error in %) of each row that was published."""
     source, found = "", []
     for line in text.splitlines():
         if heading := re.match(r"## (.*)", line):

@@ -56,7 +56,7 @@ MODELS = {
 
 
 def measuring_parser(program, description, needs_cluster=True):
-    """Options of every script that trains what is predicted for this machine."""
+    """Returns the options of every script that trains what is predicted for this machine."""
     parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument("--cluster", type=pathlib.Path, required=needs_cluster, help="what tessera calibrate wrote here")
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build/bin", help="folder of the built programs")
@@ -76,7 +76,7 @@ def parse():
 
 
 def ranks_of(values):
-    """From 1; equal values share the mean of their places."""
+    """Returns ranks from 1; equal values share the mean of their places."""
     order = sorted(values)
     return [order.index(value) + (order.count(value) + 1) / 2 for value in values]
 
@@ -86,7 +86,7 @@ def spearman(first, second):
 
 
 def train(options, artifact):
-    """Seconds of each step of a round."""
+    """Returns the seconds of each step of a round."""
     # 0 threads: all cores, as tessera train has it.
     worker = Worker([options.bin / "bench-steps", artifact, "0"])
     worker.ask(2, keep=False)
@@ -136,7 +136,7 @@ class Program:
 
 
 def summary(programs):
-    """Mean error, and the rank correlation of all and of each model's plans."""
+    """Returns the mean error, and the rank correlation of all and of each model's plans."""
     lines = []
     errors = [abs(program.error) for program in programs]
     lines.append(f"{len(programs)} programs: mean error {100 * statistics.mean(errors):.1f} %, "

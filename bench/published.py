@@ -60,7 +60,7 @@ class Run:
         return folder
 
     def artifact(self, tessera):
-        """Compiled once by each build of the program: a file of the cache."""
+        """Returns an artifact, compiled once by each build of the program: a file of the cache."""
         build = os.stat(tessera)
         text = json.dumps([self.config, self.plan, build.st_size, build.st_mtime_ns], sort_keys=True)
         path = os.path.join(CACHE, hashlib.sha256(text.encode()).hexdigest()[:16] + ".tsr")
@@ -100,7 +100,7 @@ def mesh(tp, pp, dp, cp=1):
 
 
 def chunks(layers, pp, virtual=1):
-    """Megatron's cut: each chunk has as many layers."""
+    """Returns Megatron's cut: each chunk has as many layers."""
     return ["--stages", ",".join([str(layers // (pp * virtual))] * (pp * virtual))] if pp > 1 else []
 
 
@@ -180,7 +180,7 @@ class LayerRun(Run):
 
 
 def korthikanti_table4():
-    """A layer of the 22B model, on 8 GPUs."""
+    """Returns the runs of a layer of the 22B model, on 8 GPUs."""
     kinds = {"baseline_no_recompute": [], "sequence_parallel": ["--sequence-parallel"],
              "baseline_full_recompute": ["--recompute", "full"], "selective_recompute": ["--recompute", "selective"],
              "selective_plus_sequence": ["--recompute", "selective", "--sequence-parallel"]}
@@ -355,7 +355,7 @@ def fit(name, runs, tessera):
 
 
 def solve(columns, right):
-    """One or two linear equations."""
+    """Solves one or two linear equations."""
     if len(right) == 1:
         return [right[0] / columns[0][0]]
     (a, c), (b, d) = columns

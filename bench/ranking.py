@@ -36,7 +36,7 @@ def parse():
 
 
 def words(chosen):
-    """Options of a plan as the command line has them."""
+    """Returns the options of a plan as the command line has them."""
     for name, text in sorted(chosen.items()):
         if text in ("true", "false"):
             yield f"--{'' if text == 'true' else 'no-'}{name}"
@@ -51,7 +51,7 @@ def without_batch(sizes):
 
 
 def chosen_ranks(count, first, others):
-    """Places from 0: the first, and others at equal distances up to the last."""
+    """Returns places from 0: the first, and others at equal distances up to the last."""
     head = list(range(min(first, count)))
     rest = range(len(head), count)
     if not rest or not others:
@@ -96,7 +96,7 @@ class Case:
                         for rank in chosen_ranks(len(plans), options.first, options.others)]
 
     def measure(self, options):
-        """All plans in turns, then those two again that decide how good the ranking is."""
+        """Measures all plans in turns, then those two again that decide how good the ranking is."""
         for _ in range(options.rounds):
             for plan in self.trained:
                 plan.measure(options)

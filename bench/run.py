@@ -92,7 +92,7 @@ class Bench:
             notes[name] = re.sub(r"^\S*: (\d+:\d+: )?(error: )?", "", str(failure))
 
     def row(self, size, precision):
-        """One size in one precision: step, floor and peers in turns."""
+        """Measures one size in one precision: step, floor and peers in turns."""
         workers, row = {}, {"size": size, "precision": precision, "notes": {}}
         self.start("tessera", lambda: self.steps(size, precision), workers, row["notes"])
         self.start("floor", lambda: self.floor(size, precision), workers, row["notes"])
@@ -120,7 +120,7 @@ class Bench:
         return c["n_layer"] * layer + (c["vocab_size"] + c["n_positions"] + 2) * h
 
     def meshes(self, size):
-        """The same global batch on thread ranks that share the threads, beside the serial program."""
+        """Measures the same global batch on thread ranks that share the threads, beside the serial program."""
         workers, notes = {}, {}
         for mesh in [None, *self.options.meshes]:
             self.start(mesh or "serial", lambda: self.steps(size, mesh=mesh), workers, notes)
@@ -168,7 +168,7 @@ def main():
 
 
 def write(options, results):
-    """After every part, so that an interrupted run leaves what it measured."""
+    """Writes results after every part, so that an interrupted run leaves what it measured."""
     results["machine"]["load_after"] = os.getloadavg()
     options.output.mkdir(parents=True, exist_ok=True)
     cpu = re.sub(r"[^a-z0-9]+", "-", results["machine"]["cpu"].lower().replace("(r)", "")).strip("-")

@@ -36,7 +36,7 @@ class Library:
         return handle
 
     def encode(self, handle, text):
-        """The ids lie in the library until the next call."""
+        """Encodes a text; the ids lie in the library until the next call."""
         ids, count = ctypes.POINTER(ctypes.c_int32)(), ctypes.c_size_t()
         self.check(self.library.tsr_tokenizer_encode(handle, text, ctypes.c_size_t(len(text)), 0, ctypes.byref(ids), ctypes.byref(count)))
         return ids, count.value

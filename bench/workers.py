@@ -89,7 +89,7 @@ def in_turns(workers, rounds, steps):
 
 
 def timed_command(command):
-    """Seconds and peak memory (bytes) of one command, and what it wrote if it failed."""
+    """Returns the seconds and peak memory (bytes) of one command, and what it wrote if it failed."""
     start = time.perf_counter()
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True)

@@ -31,7 +31,7 @@ def compile_model(model, directory):
 
 
 def steps(artifact):
-    """The seconds of each step; the first ones capture the graph."""
+    """Returns the seconds of each step; the first ones capture the graph."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(DEVICE), "TESSERA_STANDIN": "idle"}
     done = subprocess.run([BUILD / "bin/gpu-steps", artifact, "1", "cuda"], input=f"{WARM}\n{STEPS}\n", text=True,
                           capture_output=True, env=environment, check=False)

@@ -40,8 +40,8 @@ def dump(options, folder):
 
 
 def kernels_of(program, code):
-    """(name, schedule, blocks, threads, bytes, ops, launches) of each kernel. Those in a loop over micro-batches count once;
-    ops that the device runs as one are one launch."""
+    """Returns (name, schedule, blocks, threads, bytes, ops, launches) of each kernel. Those in a loop over
+    micro-batches count once; ops that the device runs as one are one launch."""
     grids = {name: re.findall(r"constant\((\d+) : i64\)", body)[:2] for name, body in GRID.findall(code)}
     ops, launches = collections.Counter(), collections.Counter()
     for name, rest in re.findall(r"rt\.launch @(\w+)\((.*)", program):

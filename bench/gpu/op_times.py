@@ -30,7 +30,7 @@ def record(artifact, build, seconds, log, environment=None):
 
 
 def group_of(op):
-    """Ops that do the same: a kernel's launches, the products of a size."""
+    """Names the group of ops that do the same: a kernel's launches, the products of a size."""
     if "kernel" in op:
         return op["kernel"]
     part = re.sub(r"\.\d+(?=\.|$)", ".*", op.get("name", ""))
@@ -39,7 +39,7 @@ def group_of(op):
 
 
 def summarize(ops, events, copy, matmul):
-    """The groups by time, and the shares of the step; `copy` in GB/s and `matmul` in TFLOP/s may be None."""
+    """Prints the groups by time, and the shares of the step; `copy` in GB/s and `matmul` in TFLOP/s may be None."""
     groups = {}
     for event in events:
         op = ops[event["args"]["op"]]

@@ -34,7 +34,7 @@ def ops_of(artifact):
 
 
 def simulated(options, model, batch, folder):
-    """Seconds of a step, and microseconds of a call by group."""
+    """Returns the seconds of a step, and microseconds of a call by group."""
     artifact, trace = folder / f"{model}-{batch}.tsr", folder / "trace.json"
     run(options.tessera, "compile", ROOT / f"bench/configs/gpt2-{model}/config.json", "--batch", batch, "--seq-length",
         SEQUENCE, "--precision", "bf16", "--device", "cuda:sm_90", "--no-evaluation", "-o", artifact)

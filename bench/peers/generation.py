@@ -64,7 +64,8 @@ class LlamaCpp:
         self.version = f"llama-cpp-python {llama_cpp.__version__}"
 
     def decode(self, rows):
-        """Rows are (token, position, request, are logits wanted); returns the most probable token after those that ask."""
+        """Decodes rows, which are (token, position, request, are logits wanted); returns the most probable token after
+        those that ask."""
         self.batch.n_tokens = len(rows)
         for k, (token, position, request, wanted) in enumerate(rows):
             self.batch.token[k], self.batch.pos[k] = token, position

@@ -17,7 +17,7 @@ from torch import nn
 
 
 def onednn_linear(x, weight, bias):
-    """linear(x, weight, bias) with all three products in oneDNN."""
+    """Computes linear(x, weight, bias) with all three products in oneDNN."""
     return torch._C._nn.mkldnn_linear(x.to_mkldnn(), weight, bias).to_dense()
 
 
@@ -82,7 +82,7 @@ def adamw(model, device):
 
 
 def captured(step):
-    """The step as one CUDA graph: what it reads and writes stays where it is."""
+    """Captures the step as one CUDA graph: what it reads and writes stays where it is."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -144,7 +144,7 @@ def main():
         return time.perf_counter() - start
 
     def trial(function):
-        """Seconds of the first MLP product of a layer, forward and backward: the least of five."""
+        """Returns the seconds of the first MLP product of a layer, forward and backward: the least of five."""
         layer, x = model.layers[0].fc, torch.randn(batch * sequence, config["n_embd"], requires_grad=True)
 
         def products():

@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 def write_weights(config, folder, precision):
-    """A folder as transformers saves it; returns the weights in f32."""
+    """Writes a folder as transformers saves it; returns the weights in f32."""
     import torch
     import transformers
     torch.manual_seed(1)
@@ -22,7 +22,7 @@ def write_weights(config, folder, precision):
 
 
 def read_weights(config, weights):
-    """Those that every token needs: all but tables of which it reads a row."""
+    """Returns the weights that every token needs: all but tables of which it reads a row."""
     tied = config.get("tie_word_embeddings", True)
     return {name: value for name, value in weights.items()
             if not name.endswith("wpe.weight") and not (name == "lm_head.weight" and tied)
@@ -44,7 +44,7 @@ def counted(config, weights):
 
 
 def cache_elements(config):
-    """Keys and values of a position."""
+    """Returns the elements of keys and values of a position."""
     layers, width = (config.get("n_layer") or config["num_hidden_layers"]), (config.get("n_embd") or config["hidden_size"])
     heads = config.get("n_head") or config["num_attention_heads"]
     return 2 * layers * (config.get("num_key_value_heads") or heads) * (width // heads)
@@ -60,7 +60,7 @@ WHOLE = {"transformer.wte": "token_embd", "transformer.wpe": "position_embd", "t
 
 
 def gguf_name(name):
-    """The name that llama.cpp gives a tensor of transformers."""
+    """Returns the name that llama.cpp gives a tensor of transformers."""
     stem, kind = name.rsplit(".", 1)
     if stem in WHOLE:
         return f"{WHOLE[stem]}.{kind}"
@@ -69,7 +69,7 @@ def gguf_name(name):
 
 
 def interleaved(value, heads):
-    """llama.cpp rotates neighbours where transformers rotates halves of a head."""
+    """Interleaves halves: llama.cpp rotates neighbours where transformers rotates halves of a head."""
     return value.reshape(heads, 2, -1, value.shape[1]).transpose(1, 2).reshape(value.shape)
 
 

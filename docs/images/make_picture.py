@@ -31,7 +31,7 @@ class Tensor:
     sharded: dict
 
     def bytes_of_rank(self):
-        """Bytes of a rank's part; elements have four."""
+        """Returns the bytes of a rank's part; elements have four."""
         local = list(self.shape)
         for axis, dim in self.sharded.items():
             local[dim] = -(-local[dim] // MESH[axis])
@@ -56,7 +56,7 @@ class Part:
 
 
 def typed_program(config):
-    """The forward and backward program with states in its types and a location for every op."""
+    """Returns the forward and backward program with states in its types and a location for every op."""
     with tempfile.TemporaryDirectory() as scratch:
         serial = os.path.join(scratch, "serial.mlir")
         subprocess.run(["tessera", "import", config, "--batch", "8", "-o", serial], check=True, stdout=sys.stderr)
@@ -66,13 +66,13 @@ def typed_program(config):
 
 
 def tensor_of(text):
-    """The type in `tensor<8x32xi32, #dist<dp: S(0), tp: P>>`."""
+    """Returns the type in `tensor<8x32xi32, #dist<dp: S(0), tp: P>>`."""
     shape = [int(size) for size in re.findall(r"(\d+)x", re.match(r"tensor<([^,>]*)", text)[1])]
     return Tensor(shape, {axis: int(dim) for axis, dim in re.findall(r"(\w+): S\((\d+)", text)})
 
 
 def arguments_of(program):
-    """The function's arguments by name: parameters, and the tokens."""
+    """Returns the function's arguments by name: parameters, and the tokens."""
     header = next(line for line in program.split("\n") if "func.func" in line).split(") -> (")[0]
     arguments = {}
     for text in re.split(r", (?=%arg\d+:)", header[header.index("(") + 1:]):
@@ -89,7 +89,8 @@ def arguments_of(program):
 
 
 def parts_of(program):
-    """The parts of the model in the order of the program. A norm belongs to what follows it, the head to the loss."""
+    """Returns the parts of the model in the order of the program. A norm belongs to what follows it, the head to the
+    loss."""
     locations = dict(re.findall(r'^(#loc\d+) = loc\("([^"]*)"\(', program, re.M))
     order = []
     values = arguments_of(program)
@@ -136,7 +137,7 @@ def size_text(count):
 
 
 def length(size):
-    """Length of a side in the picture: areas are as sizes, so that all of them can be seen."""
+    """Returns the length of a side in the picture: areas are as sizes, so that all of them can be seen."""
     return round(3.6 * math.sqrt(size))
 
 
@@ -179,7 +180,7 @@ class Picture:
         return LEFT + rank * (PANEL + GAP)
 
     def tile(self, x, y, parameter, rank):
-        """A parameter as a rectangle, filled where the rank holds it; returns its width."""
+        """Draws a parameter as a rectangle, filled where the rank holds it; returns its width."""
         sizes = parameter.file_shape
         height = length(sizes[0])
         width = length(sizes[1]) if len(sizes) > 1 else 5
@@ -195,7 +196,7 @@ class Picture:
         return width
 
     def links(self, axis, style):
-        """Lines between the ranks of each group of an axis; those of dp cross, so they lie one above the other."""
+        """Draws lines between the ranks of each group of an axis; those of dp cross, so they lie one above the other."""
         stride = 1 if axis == "tp" else MESH["tp"]
         for first in range(len(RANKS)):
             if first // stride % 2:
@@ -207,7 +208,7 @@ class Picture:
                 self.add(f'<circle cx="{x:g}" cy="{y}" r="3" class="{style} dot"/>')
 
     def collectives(self, collectives, style, arrow):
-        """A line for each run of collectives over one axis and of one size."""
+        """Draws a line for each run of collectives over one axis and of one size."""
         for (axis, count), run in itertools.groupby(collectives, key=lambda collective: collective[1:]):
             kinds = [kind for kind, _, _ in run]
             self.y += 11
@@ -294,7 +295,7 @@ COLORS = {
 
 
 def style():
-    """The style sheet; text has the colour of its class as fill."""
+    """Returns the style sheet; text has the colour of its class as fill."""
     def rules(index):
         lines = [f"text {{ fill: {('#24292f', '#e6edf3')[index]}; }}"]
         for name, (kind, *colors) in COLORS.items():

@@ -15,7 +15,7 @@ LARGEST_DIFFERENCE = 1e-4  # relative difference of the perplexities
 
 
 def held_out(data):
-    """The tokens of the last documents, as --validation-fraction cuts them off."""
+    """Returns the tokens of the last documents, as --validation-fraction cuts them off."""
     index = open(data + ".idx", "rb").read()
     documents = int.from_bytes(index[18:26], "little")
     ends = numpy.cumsum(numpy.frombuffer(index, "<i4", documents, 34))

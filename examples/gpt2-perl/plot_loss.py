@@ -10,7 +10,7 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 400, 56, 20, 40, 44
 
 
 def read(path):
-    """Losses of steps and of evaluations. A run that was resumed has steps twice; the later ones count."""
+    """Reads the losses of steps and of evaluations. A run that was resumed has steps twice; the later ones count."""
     steps, evaluations = {}, {}
     for line in open(path):
         entry = json.loads(line)
@@ -22,7 +22,7 @@ def read(path):
 
 
 def ticks(low, high):
-    """About six round numbers in a range."""
+    """Returns about six round numbers in a range."""
     rough = (high - low) / 6
     size = 10 ** math.floor(math.log10(rough))
     size *= next(factor for factor in (1, 2, 5, 10) if factor * size >= rough)

@@ -52,6 +52,6 @@ def kindOf(code, output):
 
 
 def defaultTessera():
-    """The program of the build next to this source tree."""
+    """Returns the program of the build next to this source tree."""
     root = os.path.relpath(os.path.join(os.path.dirname(__file__), "..", ".."))
     return os.path.join(root, "build", "bin", "tessera")

@@ -20,7 +20,7 @@ OPTIONS = ("--mesh pp=2,dp=2,tp=2 --zero 3 --sequence-parallel --recompute selec
 
 
 def count(tessera, layers, folder):
-    """{function: instructions, with what it calls} of a report on GPT-2 tiny with so many layers."""
+    """Returns {function: instructions, with what it calls} of a report on GPT-2 tiny with so many layers."""
     model = os.path.join(folder, f"layers-{layers}")
     os.makedirs(model)
     with open(os.path.join(ROOT, "examples/gpt2-tiny/config.json")) as file:
@@ -42,7 +42,8 @@ def count(tessera, layers, folder):
 
 
 def growth(small, medium, large, least):
-    """Rows (ratio of growths, growth, function) of the functions that grow by `least` or more, the fastest first."""
+    """Returns rows (ratio of growths, growth, function) of the functions that grow by `least` or more, the fastest
+    first."""
     rows = []
     for function, most in large.items():
         first = medium.get(function, 0) - small.get(function, 0)

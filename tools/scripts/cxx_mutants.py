@@ -133,7 +133,7 @@ class Mutator:
                      "!(" + self.source[condition[0].begin:condition[-1].end] + ")")
 
     def end_of_statement(self, index):
-        """The index of the ';' that ends a statement without a block; None if there is none."""
+        """Returns the index of the ';' that ends a statement without a block; None if there is none."""
         while index < len(self.tokens):
             text = self.tokens[index].text
             if text == ";":
@@ -155,7 +155,7 @@ class Mutator:
         self.add(token.begin, self.tokens[end].begin, "")
 
     def is_declaration(self, index):
-        """`T x..`, with T qualified; statements begin otherwise."""
+        """Recognizes `T x..`, with T qualified; statements begin otherwise."""
         while self.kind(index) == "name" and self.text(index + 1) == "::":
             index += 2
         return self.kind(index + 1) == "name" or self.text(index + 1) in ("<", "*", "&", "&&", "{")
@@ -169,7 +169,7 @@ class Mutator:
             self.add(begin, stop, "{}")
 
     def arguments(self, index, token):
-        """Two neighbours of a call that may be of one type."""
+        """Swaps two neighbours of a call that may be of one type."""
         if token.text not in ("(", "{") or index not in self.partner or self.text(index - 1) in KEYWORDS:
             return
         parts, begin, k = [], index + 1, index + 1

@@ -30,7 +30,7 @@ def enter(namespace):
 
 
 def open_device(namespace):
-    """The end of a new tap0 in a namespace."""
+    """Opens the end of a new tap0 in a namespace."""
     with open("/proc/self/ns/net") as own, open(f"/run/netns/{namespace}") as other:
         enter(other)
         device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)

@@ -86,7 +86,7 @@ class Changer:
         self.rng = rng
 
     def value(self):
-        """A value at which readers go wrong."""
+        """Returns a value at which readers go wrong."""
         rng = self.rng
         return rng.choice([None, True, False, [], {}, [[]], rng.choice(EDGES), rng.choice(EDGES), rng.choice(TEXTS),
                            self.nested(rng.choice([3, 63, 64, 65, 200])), [rng.choice(EDGES)] * rng.choice([1, 2, 500])])
@@ -172,7 +172,7 @@ class Changer:
         return struct.pack("<Q", size) + header + data[8 + length:]
 
     def text(self, data):
-        """Lines and numbers of TOML, MLIR and texts."""
+        """Changes lines and numbers of TOML, MLIR and texts."""
         rng = self.rng
         lines = data.decode("utf-8", "surrogateescape").split("\n")
         for _ in range(rng.choice([1, 1, 2, 4])):
@@ -273,7 +273,7 @@ class Program:
 
 
 def make_files(program, folder):
-    """The files that are changed, made by the commands themselves."""
+    """Makes the files that are changed, made by the commands themselves."""
     folder.mkdir()
     (folder.parent / "tmp").mkdir(exist_ok=True)
     references = ROOT / "test/Runtime/tokenizer/reference"
@@ -324,7 +324,7 @@ def make_files(program, folder):
 
 
 def state(folder):
-    """Every file below a folder with what tells a change."""
+    """Returns every file below a folder with what tells a change."""
     found = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()

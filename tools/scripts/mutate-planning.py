@@ -122,7 +122,7 @@ class Court:
         return ""
 
     def run(self, command, replaced):
-        """The exit code of a test with programs replaced; None if the time was over."""
+        """Returns the exit code of a test with programs replaced; None if the time was over."""
         build = self.tools.directory
         words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "--dev", "/dev",
                  "--proc", "/proc", "--size", str(1 << 30), "--tmpfs", "/tmp", "--ro-bind", ROOT, ROOT,

@@ -110,7 +110,7 @@ class Build:
                               stderr=subprocess.DEVNULL).returncode == 0
 
     def prefix_of(self, source):
-        """A precompiled header of what a source includes: reading headers is most of compiling it."""
+        """Returns a precompiled header of what a source includes: reading headers is most of compiling it."""
         header = os.path.join(self.scratch, re.sub(r"\W", "_", source) + ".h")
         with open(os.path.join(ROOT, source)) as file:
             includes = re.findall(r"^#include .*", file.read(), re.MULTILINE)
@@ -142,7 +142,7 @@ class Sandbox:
         return [*command, os.path.join(self.build.directory, "bin", program), *arguments]
 
     def run(self, program, arguments, module=None, limit=60.0, environment={}):
-        """Exit code and output; None if the time was over."""
+        """Returns the exit code and output; None if the time was over."""
         def limits():
             resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -253,13 +253,14 @@ class Reach:
         return {source: sorted(numbers) for source, numbers in lines.items()}
 
     def tests(self, program, source, begin, end):
-        """Tests that reach one of the lines [begin, end], and their times."""
+        """Returns the tests that reach one of the lines [begin, end], and their times."""
         return {test: record["time"] for test, record in self.programs[program].items()
                 if any(begin <= line <= end for line in record["lines"].get(source, []))}
 
 
 def function_around(text, line):
-    """First and last line of what stands at file level around a line: the formatter closes it at the margin."""
+    """Returns the first and last line of what stands at file level around a line: the formatter closes it at the
+    margin."""
     lines = text.split("\n")
     ends = [number for number, content in enumerate(lines, 1) if content.startswith("}") or content.endswith(" }")
             and content[:1] not in (" ", "")]

@@ -27,7 +27,7 @@ def run(command, **options):
 
 
 def options_of(description, build_folder):
-    """The arguments of the command line."""
+    """Returns the arguments of the command line."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--count", type=int, default=300, help="mutants that compile")
     parser.add_argument("--seed", type=int, default=1)
@@ -41,7 +41,8 @@ def options_of(description, build_folder):
 
 
 def chosen(arguments, known, default):
-    """{source: ranges of lines} of the arguments, FILE or FILE:LINE or FILE:LINE-LINE; the default sources if none."""
+    """Returns {source: ranges of lines} of the arguments, FILE or FILE:LINE or FILE:LINE-LINE; the default sources if
+    none."""
     if not arguments:
         return {source: [EVERY_LINE] for source in default}
     sources = {}

@@ -11,7 +11,7 @@ LINES_OF_A_FAILURE = 80
 
 
 def outcome(case):
-    """(kind, text) of a test case; ctest marks skips in an attribute, lit with an element."""
+    """Returns (kind, text) of a test case; ctest marks skips in an attribute, lit with an element."""
     output = (case.findtext("system-out") or "").strip()
     skipped = case.find("skipped")
     if skipped is not None or case.get("status") in ("notrun", "disabled"):
@@ -37,7 +37,7 @@ def show(kind, case, text):
 
 
 def cases_of(path):
-    """The test cases of a file; none, and a line that says so, if it cannot be read."""
+    """Returns the test cases of a file; none, and a line that says so, if it cannot be read."""
     try:
         return list(ElementTree.parse(path).getroot().iter("testcase"))
     except (OSError, ElementTree.ParseError) as error:
@@ -46,7 +46,7 @@ def cases_of(path):
 
 
 def expand(case, directory):
-    """A shard's test cases instead of the shard; the shard itself if they do not tell why it failed."""
+    """Returns a shard's test cases instead of the shard; the shard itself if they do not tell why it failed."""
     name = case.get("name")
     if not name.startswith("Lit."):
         return [case]

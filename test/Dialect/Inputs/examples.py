@@ -9,7 +9,7 @@ MESH = "module attributes {dist.masked, dist.mesh = #dist.mesh<dp = 2, tp = 2>}"
 
 
 def split_types(text):
-    """The types of 'a, b' or '(a, b)': commas inside <> do not count."""
+    """Returns the types of 'a, b' or '(a, b)': commas inside <> do not count."""
     return re.findall(r"tensor<(?:[^<>]|<[^<>]*>)*>", text)
 
 

@@ -8,7 +8,7 @@ import sys
 
 
 def anchors_of(path):
-    """The anchors that GitHub gives to the headings of a document."""
+    """Returns the anchors that GitHub gives to the headings of a document."""
     with open(path, encoding="utf-8") as file:
         headings = re.findall(r"^#+ +(.*)$", re.sub(r"^```.*?^```", "", file.read(), flags=re.S | re.M), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

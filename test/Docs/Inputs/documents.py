@@ -18,7 +18,7 @@ def read(source, path):
 
 
 def lines_with_kind(text):
-    """(line number, line, kind): "code" in a fence, "fence", "table" or "prose"."""
+    """Returns (line number, line, kind): "code" in a fence, "fence", "table" or "prose"."""
     fenced = False
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith("```"):
@@ -31,7 +31,7 @@ def lines_with_kind(text):
 
 
 def spans(text):
-    """(line number, content) of every inline code span outside of fences."""
+    """Returns (line number, content) of every inline code span outside of fences."""
     kept = "\n".join("" if kind in ("code", "fence") else line
                      for _, line, kind in lines_with_kind(text))
     for match in re.finditer(r"`([^`]+)`", kept):
@@ -39,7 +39,7 @@ def spans(text):
 
 
 def section(text, heading):
-    """The text below a heading, up to the next heading of any level."""
+    """Returns the text below a heading, up to the next heading of any level."""
     match = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#+ |\Z)", text, re.M | re.S)
     if not match:
         raise SystemExit(f"no section '{heading}'")
@@ -47,6 +47,6 @@ def section(text, heading):
 
 
 def table(text):
-    """Rows of the first table in `text`, without its header; cells are stripped."""
+    """Returns the rows of the first table in `text`, without its header; cells are stripped."""
     rows = [line for line in text.split("\n") if line.startswith("|")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows[2:]]

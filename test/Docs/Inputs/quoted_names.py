@@ -55,7 +55,7 @@ secretKeyRef ncclSend ncclRecv X_grad replicated_to_replicated Replicate spmd_ty
 
 
 def expand(path):
-    """All readings of "a/{b,c}"."""
+    """Returns all readings of "a/{b,c}"."""
     parts = re.split(r"\{([^}]*)\}", path)
     choices = [part.split(",") if index % 2 else [part] for index, part in enumerate(parts)]
     return ["".join(choice) for choice in itertools.product(*choices)]
@@ -86,7 +86,7 @@ def problem(token):
 
 
 def code_of(path):
-    """Words in code font, and flags and files of shell blocks."""
+    """Returns the words in code font, and flags and files of shell blocks."""
     text = read(source, path)
     if path == "docs/Glossary.md":  # the first column is ours, the others are of other systems
         text = re.sub(r"^(\|[^|]*\|).*", r"\1", text, flags=re.M)

@@ -48,7 +48,7 @@ class Step:
 
 
 def blocks_of(lines):
-    """The fenced blocks of a document."""
+    """Returns the fenced blocks of a document."""
     index = 0
     while index < len(lines):
         fence = re.match(r"^( *)```(\w*)\s*$", lines[index])
@@ -66,7 +66,7 @@ def blocks_of(lines):
 
 
 def steps_of(block):
-    """The commands of a session with their outputs."""
+    """Returns the commands of a session with their outputs."""
     steps = []
     continued = False
     for number, line in enumerate(block.lines, block.first):
@@ -85,7 +85,7 @@ def steps_of(block):
 
 
 def pattern_of(lines, numbers_vary):
-    """A regular expression for the output that quoted lines stand for."""
+    """Returns a regular expression for the output that quoted lines stand for."""
     special = rf"({NUMBER}|\.\.\.)" if numbers_vary else r"(\.\.\.)"
     pattern = ""
     for line in lines:
@@ -100,7 +100,7 @@ def pattern_of(lines, numbers_vary):
 
 
 def plain(text):
-    """Output without runs of spaces and blank lines."""
+    """Returns the output without runs of spaces and blank lines."""
     lines = (" ".join(line.split()) for line in text.split("\n"))
     return "".join(line + "\n" for line in lines if line)
 
@@ -147,7 +147,7 @@ class Runner:
         return None
 
     def check_quotation(self, name, block):
-        """The text of the block must be in the file, up to spaces and line breaks."""
+        """Checks that the text of the block is in the file, up to spaces and line breaks."""
         self.checked += 1
         place = f"{name}:{block.first}"
         try:

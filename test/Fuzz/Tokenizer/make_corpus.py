@@ -13,7 +13,7 @@ folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file_
 
 
 def alphabet():
-    """GPT-2's characters for bytes."""
+    """Returns GPT-2's characters for bytes."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     return [chr(byte) for byte in printable] + [chr(256 + i) for i in range(len(others))]
@@ -101,7 +101,7 @@ def bert():
 
 
 def charsmap():
-    """A Darts trie that replaces 'A' by 'a' and U+FFFD by nothing, with its texts, as sentencepiece packs it."""
+    """Returns a Darts trie that replaces 'A' by 'a' and U+FFFD by nothing, with its texts, as sentencepiece packs it."""
     units = [0] * 512
 
     def put(at, label, offset=0, leaf=False):
@@ -241,7 +241,7 @@ def limits():
 
 
 def rules(offset, texts, more=None):
-    """A Darts trie that replaces 'A' by what begins at `offset` of `texts`; `more` are other units."""
+    """Returns a Darts trie that replaces 'A' by what begins at `offset` of `texts`; `more` are other units."""
     units = [0x800000FF] * 512
     units[0] = 256 << 10
     units[256 ^ ord("A")] = ord("A") | 1 << 8 | 64 << 10
@@ -260,7 +260,7 @@ def varint(value):
 
 
 def field(number, value):
-    """A field of protobuf: a number, or what has bytes."""
+    """Returns a field of protobuf: a number, or what has bytes."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     if isinstance(value, float):

@@ -14,7 +14,7 @@ NULL_IS_HEADS = {("mistral", "num_key_value_heads"), ("mixtral", "num_key_value_
 
 
 def program(config):
-    """The serial program, without the text of the config."""
+    """Returns the serial program, without the text of the config."""
     (SCRATCH / "config.json").write_text(json.dumps(config))
     longer = ["--seq-length", "4097"] if config["model_type"] == "mistral" else []  # than its default window
     done = subprocess.run(["tessera", "import", SCRATCH / "config.json", *longer], capture_output=True, text=True)

@@ -163,7 +163,7 @@ def elements(text):
 
 
 def untiled(tab):
-    """Tensors whose tiles do not make up the whole. Those of many ranks are not all drawn."""
+    """Returns tensors whose tiles do not make up the whole. Those of many ranks are not all drawn."""
     for tensor in tab.value(TILES) or []:
         held = set(tensor["held"]) - {"nothing"}
         whole = 1

@@ -22,7 +22,7 @@ def run(*more):
 
 
 def near(found, wanted):
-    """f32: its rounding unit (6e-8) times sums of up to 20 terms through a layer and its head."""
+    """Compares in f32: its rounding unit (6e-8) times sums of up to 20 terms through a layer and its head."""
     return abs(found - wanted) <= 1e-5 * max(1, abs(wanted))
 
 

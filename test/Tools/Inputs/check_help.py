@@ -22,7 +22,7 @@ def help_of(words):
 
 
 def problems(title, text):
-    """Lines that are too wide or say what a parser would."""
+    """Returns lines that are too wide or say what a parser would."""
     for line in text.split("\n"):
         if len(line) > WIDTH:
             yield f"{title}: {len(line)} columns: {line}"

@@ -17,7 +17,7 @@ def data_of(text, name):
 
 
 def programs(history):
-    """Name, number and lines of each pass."""
+    """Returns the name, number and lines of each pass."""
     lines = []
     for each in history["passes"]:
         now, at, added, removed = [], 0, 0, 0
@@ -35,7 +35,7 @@ def programs(history):
 
 
 def check_names(name, lines):
-    """Each value is made once in its function."""
+    """Checks that each value is made once in its function."""
     made = set()
     for facts, text in lines:
         if facts["kind"] == "function":
@@ -49,7 +49,7 @@ def check_names(name, lines):
 
 
 def shape_of(text):
-    """The text without names of values."""
+    """Returns the text without names of values."""
     return re.sub(r"%[\w$.-]+", "%", text).removeprefix("func.")
 
 

@@ -20,7 +20,7 @@ def folder(name, generation=None, **more):
 
 
 def generate(model, *options):
-    """Tokens, how they ended, and what was said to the standard error."""
+    """Returns the tokens, how they ended, and what was said to the standard error."""
     fit = [] if str(model).endswith(".tsr") else ["--max-length", "16"]
     command = ["tessera", "generate", model, *fit, "--load-weights", weights, "--prompt-ids", "84,104,101", "--repetition-penalty", "100"]
     ran = subprocess.run([*command, "--json", *options], check=True, capture_output=True, text=True)

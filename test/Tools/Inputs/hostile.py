@@ -98,7 +98,7 @@ def programs():
 
 
 def passes():
-    """tessera-opt is for a terminal what tessera is."""
+    """Checks that tessera-opt is for a terminal what tessera is."""
     master, slave = pty.openpty()
     process = subprocess.run(["tessera-opt", folder / "name.mlir"], stdout=subprocess.DEVNULL, stderr=slave, check=False)
     os.close(slave)
@@ -172,7 +172,7 @@ def artifacts():
 
 
 def texts():
-    """Texts that a model makes are escaped for a terminal, and for a pipe are what they are."""
+    """Checks that texts that a model makes are escaped for a terminal, and for a pipe are what they are."""
     model = folder / "trained"
     shutil.copytree(tiny, model)
     data = write("data.txt", "data " * 400)

@@ -25,7 +25,7 @@ def write(name, text):
 
 
 def folder_with(name, file, text):
-    """A copy of the model with another file in it."""
+    """Returns a copy of the model with another file in it."""
     path = os.path.join(folder, name)
     shutil.copytree(model, path, dirs_exist_ok=True)
     write(os.path.join(name, file), text)
@@ -33,7 +33,7 @@ def folder_with(name, file, text):
 
 
 def of_model(file, text, *command):
-    """A command whose MODEL is a folder with a hostile file."""
+    """Runs a command whose MODEL is a folder with a hostile file."""
     name = f"{file}-{len(cases)}"
     path = folder_with(name, file, text)
     return [path if word == "MODEL" else word for word in command]

@@ -10,7 +10,8 @@ def connect(port, head=b""):
 
 
 def crowd(port, path):
-    """80 clients at their heads, 80 at their bodies, 200 that are half gone, 400 without a word; all stay connected."""
+    """Opens 80 clients at their heads, 80 at their bodies, 200 that are half gone, 400 without a word; all stay
+    connected."""
     begin = b"POST " + path.encode() + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     clients = [connect(port, begin + b"X: ") for _ in range(80)]
     clients += [connect(port, begin + b"Content-Length: 5000\r\n\r\n ") for _ in range(80)]
@@ -21,7 +22,7 @@ def crowd(port, path):
 
 
 def raw(port, request):
-    """The status of the answer to bytes, of which the server need not take all."""
+    """Returns the status of the answer to bytes, of which the server need not take all."""
     with connect(port) as client:
         client.settimeout(900)
         try:
@@ -34,8 +35,8 @@ def raw(port, request):
 
 
 def refusals(port, path, most_bytes):
-    """Requests that no limit may let pass, whatever the encoding of their bodies, and those that two readers would take
-    differently."""
+    """Sends requests that no limit may let pass, whatever the encoding of their bodies, and those that two readers
+    would take differently."""
     begin = b"POST " + path.encode() + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     chunked = begin + b"Transfer-Encoding: chunked\r\n"
     chunk = b"%x\r\n" % most_bytes + b" " * most_bytes + b"\r\n"
@@ -58,7 +59,7 @@ def refusals(port, path, most_bytes):
 
 
 def rebinding(port, path):
-    """Requests of a page whose name was made to lead to this machine, and of pages of other sites."""
+    """Sends requests of a page whose name was made to lead to this machine, and of pages of other sites."""
     own = f"Host: 127.0.0.1:{port}"
     for headers in (f"Host: evil.example:{port}\r\nOrigin: http://evil.example:{port}\r\nSec-Fetch-Site: same-origin",
                     "Host: evil.example", "Host: 127.0.0.1.evil.example", f"{own}\r\nOrigin: http://evil.example",
@@ -72,6 +73,6 @@ def rebinding(port, path):
 
 
 def peak_memory(process):
-    """In MiB."""
+    """Returns the peak in MiB."""
     with open(f"/proc/{process.pid}/status") as file:
         return int(re.search(r"VmHWM:\s+(\d+)", file.read())[1]) / 1024

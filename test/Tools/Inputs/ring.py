@@ -31,7 +31,7 @@ def moved(plan, phase, kind="shift"):
 
 
 def compiled(*flags):
-    """The report of an artifact, with the bytes on the wire that it states."""
+    """Returns the report of an artifact, with the bytes on the wire that it states."""
     with tempfile.TemporaryDirectory() as folder:
         artifact = f"{folder}/ring.tsr"
         subprocess.run(["tessera", "compile", sys.argv[1], "--batch", str(B), "--seq-length", str(S), *flags,

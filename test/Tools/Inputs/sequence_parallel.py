@@ -17,7 +17,7 @@ GATHERED = {"llama": 2, "gpt2": 2, "bert": 2, "t5": 5, "mixtral": 1}  # inputs o
 
 
 def config(family, layers):
-    """A model with so many layers; of T5 in the encoder and in the decoder."""
+    """Returns a model with so many layers; of T5 in the encoder and in the decoder."""
     common = {"model_type": family, "vocab_size": 4096, "max_position_embeddings": S, "num_hidden_layers": layers,
               "hidden_size": H, "intermediate_size": F, "num_attention_heads": HEADS}
     if family == "gpt2":
@@ -34,7 +34,7 @@ def config(family, layers):
 
 
 def kept(family):
-    """Bytes of a layer per token and rank, times T."""
+    """Returns the bytes of a layer per token and rank, times T."""
     statistics = 4 * HEADS  # log-sum-exp of attention
     if family == "gpt2" or family == "bert":  # stream, norms, QKV, attention; mean and deviation of two norms
         return (8 + 4 + 6 + 2) * H + 2 * 2 * F + statistics + 16

@@ -47,7 +47,7 @@ class Server:
         assert self.process.wait(timeout=900) == 0
 
     def work(self):
-        """Seconds of processor time: a busy machine takes longer, but works no more."""
+        """Returns the seconds of processor time: a busy machine takes longer, but works no more."""
         with open(f"/proc/{self.process.pid}/stat") as file:
             user, system = file.read().rsplit(")", 1)[1].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
@@ -158,7 +158,7 @@ def allowed_names():
 
 
 def clients_that_leave():
-    """One request may run; one that would take all places is left, streamed and not."""
+    """Checks clients that leave: one request may run; one that would take all places is left, streamed and not."""
     server = Server("--requests", "1")
     greedy = {"prompt": "a", "temperature": 0}
     start = server.work()
@@ -182,7 +182,7 @@ def clients_that_leave():
 
 
 def files_of_the_model():
-    """generation_config.json in the folder ends texts and says how they are drawn."""
+    """Checks that generation_config.json in the folder ends texts and says how they are drawn."""
 
     command = ["tessera", "generate", sys.argv[2], "--tokenizer", sys.argv[3], "--load-weights", sys.argv[3], "--json"]
     command += ["--prompt", "The runtime", "--max-new-tokens", "1"]

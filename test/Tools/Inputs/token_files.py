@@ -28,7 +28,7 @@ def same_loss(logs):
 
 
 def near_loss(serial, parallel):
-    """Up to the order of sums in f32."""
+    """Compares up to the order of sums in f32."""
     for one, other in zip(losses_of(serial), losses_of(parallel), strict=True):
         assert abs(one - other) < 1e-4, (one, other)
 

@@ -22,7 +22,8 @@ def report(*flags, model=sys.argv[1], batch=B):
 
 
 def sent(plan, axis, least=0):
-    """Elements (f32) that ring algorithms send, times n / (n - 1), of collectives over at least `least` elements."""
+    """Returns the elements (f32) that ring algorithms send, times n / (n - 1), of collectives over at least `least`
+    elements."""
     return sum(SHARE[c["collective"]] * c["bytes_of_step"] // 4 for c in plan["collectives"]
                if c["axes"] == axis and c["bytes_of_call"] >= 4 * least)
 
@@ -38,7 +39,7 @@ expect("memory", sequence["memory"]["bytes"], "<", tensor["memory"]["bytes"])
 
 
 def activations_of_layer(ranks):
-    """Bytes that one more layer keeps on a rank: bf16, split activations gathered again."""
+    """Returns the bytes that one more layer keeps on a rank: bf16, split activations gathered again."""
     config = json.load(open(sys.argv[1], encoding="utf-8"))
     plans = []
     for layers in 2, 3:
@@ -68,7 +69,7 @@ expect("sent in stage 3", sent(plans[3], "dp"), "<=", 3 * P + scalars)
 
 
 def calls(plan):
-    """Collectives of a step over dp."""
+    """Returns the collectives of a step over dp."""
     return sum(c["calls"] for c in plan["collectives"] if c["axes"] == "dp")
 
 

@@ -8,14 +8,14 @@ MODEL = sys.argv[1]
 
 
 def report(*flags, bucket="300KiB"):
-    """The collectives of a step. A bucket is at most a 32nd of all."""
+    """Returns the collectives of a step. A bucket is at most a 32nd of all."""
     command = ["tessera", "report", MODEL, "--json", "--batch", "8", "--seq-length", "16", "--mesh", "dp=4",
                "--bucket-size", bucket, *flags]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["collectives"]
 
 
 def total(plan, what, kind, phase=None):
-    """The sum of a number over collectives of one kind."""
+    """Returns the sum of a number over collectives of one kind."""
     return sum(c[what] for c in plan if c["collective"] == kind and c["phase"] in (phase or c["phase"]))
 
 

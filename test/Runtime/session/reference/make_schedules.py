@@ -20,7 +20,7 @@ LR, MIN_LR, TOTAL, BEYOND = 3e-3, 2e-4, 40, 4
 
 
 def rates(make, steps):
-    """The learning rate of each step under the scheduler that `make` makes."""
+    """Returns the learning rate of each step under the scheduler that `make` makes."""
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=LR)
     scheduler = make(optimizer)
     found = []
@@ -32,7 +32,7 @@ def rates(make, steps):
 
 
 def in_torch(warmup, parts):
-    """A warm-up, and then schedulers with the step at which each begins."""
+    """Returns a warm-up, and then schedulers with the step at which each begins."""
     def make(optimizer):
         made = [part(optimizer) for _, part in parts]
         begins = [begin for begin, _ in parts]
@@ -56,7 +56,7 @@ def cosine(steps):
 
 
 def of_torch(warmup, decay):
-    """(kind, source, decay steps, smallest rate, rates) of each schedule."""
+    """Returns (kind, source, decay steps, smallest rate, rates) of each schedule."""
     stable = TOTAL - decay
     after = TOTAL - warmup
     for kind, source, parts, steps in [

@@ -115,7 +115,7 @@ def byte_tokens():
 
 
 def fallback_bpe(vocabulary):
-    """A BPE as the converter of transformers makes it of sentencepiece's: special tokens and bytes first."""
+    """Returns a BPE as the converter of transformers makes it of sentencepiece's: special tokens and bytes first."""
     trained = Tokenizer(models.BPE())
     trained.pre_tokenizer = pre_tokenizers.Metaspace()
     trainer = trainers.BpeTrainer(vocab_size=vocabulary - 259, limit_alphabet=vocabulary // 3, show_progress=False)
@@ -194,7 +194,7 @@ def varint(data, at):
 
 
 def charsmap(model):
-    """normalizer_spec.precompiled_charsmap of sentencepiece_model.proto: field 2 of field 3."""
+    """Returns normalizer_spec.precompiled_charsmap of sentencepiece_model.proto: field 2 of field 3."""
     def field(data, wanted):
         at = 0
         while at < len(data):
@@ -236,7 +236,7 @@ def t5_full(vocabulary):
 
 
 def unigram_bytes(vocabulary):
-    """Unigram with bytes, forms of compatibility and accents, words by other rules."""
+    """Trains Unigram with bytes, forms of compatibility and accents, words by other rules."""
     pieces, end = t5(vocabulary)
     model = json.loads(pieces.to_str())["model"]["vocab"]
     tokenizer = Tokenizer(models.Unigram([tuple(piece) for piece in model] + [(name, -20.0) for name in byte_tokens()], 2, True))
@@ -296,7 +296,7 @@ def make(directory, vocabulary, names):
 
 # ---- answers ----
 def texts():
-    """Each script, each oddity, and every invalid sequence in a text."""
+    """Returns texts: each script, each oddity, and every invalid sequence in a text."""
     found = [text.encode() for text in mixed_text.SCRIPTS + mixed_text.OTHERS]
     found += [b"a" + bad + b"b" for bad in mixed_text.INVALID] + [b"", b"a", b" a", b"a ", b"  a  b  ", b"\xe2\x82"]
     found += [b"<s>hello</s> world", b"x[MASK]", b"  [MASK]  y", b"hellothere hello", b" caf\xc3\xa9  \n b", b"<|im_start|><|im_end|>"]
