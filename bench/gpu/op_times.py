@@ -39,7 +39,7 @@ def group_of(op):
 
 
 def summarize(ops, events, copy, matmul):
-    """Prints the groups by time, and the shares of the step; `copy` in GB/s and `matmul` in TFLOP/s may be None."""
+    """Returns the groups by time, and the shares of the step; `copy` in GB/s and `matmul` in TFLOP/s may be None."""
     groups = {}
     for event in events:
         op = ops[event["args"]["op"]]
