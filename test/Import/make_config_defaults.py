@@ -4,9 +4,9 @@ where a key is absent or null, and which keys its models read.
 
     python3 make_config_defaults.py [--check]
 
-Needs transformers (made with 5.24); nothing of Tessera is used. Of each family:
+Needs transformers (made with 5.24); nothing of Tessera is used. Of each family in test/models:
 
-sizes      a small model: the keys that Tessera requires
+sizes      a small model
 defaults   the value of each other key of the config's class, where the key is absent
 nulls      what null makes of a key, where that is neither an error nor the default
 reads      keys that the model's code reads beside those
@@ -21,6 +21,8 @@ import sys
 import transformers
 
 TABLE = pathlib.Path(__file__).parent / "Inputs" / "config_defaults.json"
+MODELS = pathlib.Path(__file__).parents[1] / "models"
+# Sizes that fit the defaults of other keys, as those of test/models may not.
 LLAMA = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 16}
 SIZES = {
     "gpt2": {"vocab_size": 50, "n_positions": 8, "n_embd": 12, "n_layer": 2, "n_head": 2},
@@ -30,6 +32,13 @@ SIZES = {
 }
 # Keys that the library keeps in a config for itself, and reads to run a model.
 INTERNAL = re.compile(r"^_|^(to_dict|get_text_config|num_labels|problem_type|use_return_dict)$")
+
+
+SIZE_KEYS = {key for sizes in SIZES.values() for key in sizes}
+
+
+def sizesOf(family, model):
+    return SIZES.get(family, {key: value for key, value in model.items() if key in SIZE_KEYS})
 
 
 def defaultsOf(config, sizes):
@@ -58,9 +67,9 @@ def readsOf(family, config):
     return sorted(key for key in named - known if not INTERNAL.match(key))
 
 
-def tableOf(family):
+def tableOf(family, model):
     config = transformers.CONFIG_MAPPING[family]
-    sizes = SIZES[family]
+    sizes = sizesOf(family, model)
     defaults = defaultsOf(config, sizes)
     rope = getattr(config(**sizes), "rope_parameters", None)
     table = {"sizes": sizes, "defaults": defaults, "nulls": nullsOf(config, sizes, defaults), "reads": readsOf(family, config)}
@@ -69,7 +78,8 @@ def tableOf(family):
 
 def main():
     transformers.logging.set_verbosity_error()
-    text = json.dumps({family: tableOf(family) for family in SIZES}, indent=1) + "\n"
+    models = [json.loads(path.read_text()) for path in sorted(MODELS.glob("*.json"))]
+    text = json.dumps({model["model_type"]: tableOf(model["model_type"], model) for model in models}, indent=1) + "\n"
     if sys.argv[1:] != ["--check"]:
         TABLE.write_text(text)
     elif json.loads(TABLE.read_text()) != json.loads(text):

@@ -9,13 +9,14 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import models
 import verify
 
 HERE = os.path.relpath(os.path.dirname(__file__))
 
 
-def readTable(path):
-    """(kind, model, flags, expected message) of each line."""
+def readTable(path, isWanted, tessera):
+    """(kind, config, flags, expected message) of each wanted line and model of it."""
     for number, line in enumerate(open(path), 1):
         line, _, message = line.partition("=>")
         words = line.split()
@@ -23,7 +24,14 @@ def readTable(path):
             continue
         if words[0] not in ("quick", "full", "refused") or len(words) < 2 or (words[0] == "refused") != bool(message):
             sys.exit(f"{path}:{number}: write 'quick MODEL FLAGS', 'full MODEL FLAGS' or 'refused MODEL FLAGS => TEXT'")
-        yield words[0], words[1], words[2:], message.strip()
+        for config in configsOf(words[1], tessera) if isWanted(words[0]) else ():
+            yield words[0], config, words[2:], message.strip()
+
+
+def configsOf(model, tessera):
+    if model in models.KINDS:
+        return models.ofKind(model, tessera)
+    return [os.path.join(HERE, "models", model)]
 
 
 def run(row, tessera, folder):
@@ -31,16 +39,16 @@ def run(row, tessera, folder):
     kind, model, flags, message = row
     start = time.monotonic()
     stem, extension = os.path.splitext(model)
-    config = os.path.join(HERE, "models", stem + ".json")
-    handle = tempfile.NamedTemporaryFile(dir=folder, prefix=stem, suffix=".mlir", delete=False)
+    name = os.path.basename(stem)
+    handle = tempfile.NamedTemporaryFile(dir=folder, prefix=name, suffix=".mlir", delete=False)
     handle.close()
-    outcome = verify.verify(tessera, config, flags, handle.name if extension == ".mlir" else None)
+    outcome = verify.verify(tessera, stem + ".json", flags, handle.name if extension == ".mlir" else None)
     if kind == "refused":
         good = not outcome.ok and message in outcome.output
         word = "refused" if good else "NOT REFUSED" if outcome.ok else "OTHER MESSAGE"
     else:
         good, word = outcome.ok, "ok" if outcome.ok else "FAILED"
-    return good, f"{word:8}{time.monotonic() - start:6.1f} s  {model:18} {' '.join(flags)}", outcome
+    return good, f"{word:8}{time.monotonic() - start:6.1f} s  {name + extension:18} {' '.join(flags)}", outcome
 
 
 def main():
@@ -50,7 +58,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="only lines 'quick' and 'refused'")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="at the same time (default: %(default)s)")
     options = parser.parse_args()
-    rows = [row for row in readTable(options.table) if not options.quick or row[0] != "full"]
+    rows = list(readTable(options.table, lambda kind: not options.quick or kind != "full", options.tessera))
     failed = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         for good, line, outcome in pool.map(lambda row: run(row, options.tessera, folder), rows):

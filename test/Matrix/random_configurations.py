@@ -1,7 +1,7 @@
 """Verifies random valid configurations: model, mesh, flags. Of a failure it prints the smallest that still fails.
 
-Of training steps, or with --programs of those that generate or encode. The same seed gives the same configurations. Exits
-with 1 if one fails.
+Models are those of test/models in other sizes. Programs are training steps, or with --programs those that generate or
+encode. The same seed gives the same configurations. Exits with 1 if one fails.
 """
 import argparse
 import json
@@ -12,10 +12,12 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+import models
 import verify
 
 MOST_RANKS = 8
-FAMILIES = ["gpt2", "gpt2", "llama", "qwen2", "mistral", "bert", "mixtral", "mixtral", "t5"]
+# The config of each family.
+BASES = {name: json.load(open(path)) for name, path in models.paths().items()}
 AXES = ("pp", "dp", "ep", "cp", "tp")
 
 
@@ -33,7 +35,7 @@ def draw(rng):
     mesh = drawMesh(rng)
     micro = rng.choice([1, 1, 2, 3, 4])
     config = {
-        "family": rng.choice(FAMILIES), "layers": rng.randint(1, 3),
+        "family": rng.choice(sorted(BASES)), "layers": rng.randint(1, 3),
         "heads": mesh["tp"] * rng.randint(1, 3), "queries": rng.choice([1, 1, 2, 3, mesh["tp"]]), "head_size": rng.choice([2, 4, 6, 8]),
         "vocabulary": rng.randint(2, 70), "positions": rng.randint(1, 16), "inner": rng.choice([0, rng.randint(2, 60)]),
         "activation": rng.choice(["gelu_new", "gelu", "relu"]), "tied": rng.random() < 0.6,
@@ -61,11 +63,27 @@ def drawInference(rng, programs):
     return repaired(config)
 
 
+def isMasked(family):
+    return "mask_token_id" in BASES[family]
+
+
+def isPair(family):
+    return BASES[family].get("is_encoder_decoder", False)
+
+
+def hasExperts(family):
+    return "num_local_experts" in BASES[family]
+
+
+def hasPrograms(family, programs):
+    return isMasked(family) or isPair(family) if programs == "encode" else not isMasked(family)
+
+
 def repairedInference(config):
     """Adds the options of programs that generate or encode."""
-    families = {"encode": ("bert", "t5")}.get(config["programs"], ("gpt2", "llama", "qwen2", "mistral", "mixtral", "t5"))
-    if config["family"] not in families:
-        config["family"] = families[-1]
+    possible = [family for family in sorted(BASES) if hasPrograms(family, config["programs"])]
+    if config["family"] not in possible:
+        config["family"] = possible[-1]
     config.update(micro=1, schedule="1f1b", virtual=1, recompute="none", recompute_layers=0, overlap=[], clip=True, zero=0,
                   sequence_parallel=False, ulysses=False, program=False,
                   masked=config["masked"] and config["programs"] == "encode")
@@ -92,13 +110,13 @@ def repaired(config):
     config["sequence_parallel"] &= config["tp"] > 1
     config["ulysses"] &= config["cp"] > 1
     config["recompute_layers"] *= config["recompute"] == "full"
-    if config["family"] in ("gpt2", "bert"):
+    if "num_key_value_heads" not in BASES[config["family"]]:
         config["queries"] = 1
-    if config["family"] == "t5":
+    if isPair(config["family"]):
         config.update(cp=1, ulysses=False, queries=1, precision="f32" if config["precision"] == "bf16" else config["precision"])
     if config["heads"] % config["tp"] and config["queries"] % config["tp"]:
         config["heads"] = config["tp"]
-    if config["family"] != "mixtral":
+    if not hasExperts(config["family"]):
         config["ep"] = 1
     config["experts"] = -(-config["experts"] // config["ep"]) * config["ep"]
     config["sequence_parallel"] &= not (config["ulysses"] or config["cp"] > 1 and config["queries"] > 1)
@@ -111,42 +129,39 @@ def repaired(config):
     return config
 
 
-def model(config):
-    """Its config.json. `heads` are key heads, each of `queries` query heads."""
+def values(config, base):
+    """Returns values of the keys that a family may have. `heads` are key heads, each with `queries` query heads."""
     heads = config["heads"] * config["queries"]
-    width, inner = heads * config["head_size"], config["inner"] or 3 * config["head_size"]
-    if config["family"] == "gpt2":
-        sizes = {
-            "n_layer": config["layers"], "n_head": heads, "n_embd": width, "n_positions": config["positions"],
-            "activation_function": config["activation"], "resid_pdrop": config["dropout"], "embd_pdrop": config["dropout"],
-            "attn_pdrop": config["attention_dropout"],
-        }
-        if config["inner"]:
-            sizes["n_inner"] = config["inner"]
-    else:
-        sizes = {
-            "num_hidden_layers": config["layers"], "num_attention_heads": heads, "hidden_size": width,
-            "max_position_embeddings": config["positions"], "intermediate_size": inner,
-        }
-    if config["family"] == "bert":
-        sizes.update(hidden_act=config["activation"], mask_token_id=config["vocabulary"] - 1, hidden_dropout_prob=config["dropout"],
-                     attention_probs_dropout_prob=config["attention_dropout"])
-    elif config["family"] == "t5":
-        sizes = {
-            "num_layers": config["layers"], "num_heads": heads, "d_model": width, "d_kv": config["head_size"], "d_ff": inner,
-            "n_positions": config["positions"], "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9,
-            "feed_forward_proj": "relu" if config["activation"] == "relu" else "gated-gelu", "dropout_rate": config["dropout"],
-        }
-    elif config["family"] != "gpt2":
-        sizes.update(num_key_value_heads=config["heads"], hidden_act="silu")
-    if config["family"] in ("mistral", "mixtral"):
-        sizes.update(sliding_window=config["window"] or None)
-    if config["family"] == "qwen2":
-        sizes.update(sliding_window=config["window"] or None, use_sliding_window=config["window"] > 0, max_window_layers=1)
-    if config["family"] == "mixtral":
-        sizes.update(num_local_experts=config["experts"], num_experts_per_tok=config["top"], output_router_logits=config["balance"])
-    shared = {"model_type": config["family"], "vocab_size": config["vocabulary"], "tie_word_embeddings": config["tied"]}
-    return json.dumps({**shared, **sizes})
+    inner = config["inner"] or 3 * config["head_size"]
+    activation = config["activation"]
+    sizes = {
+        ("n_layer", "num_hidden_layers", "num_layers", "num_decoder_layers"): config["layers"],
+        ("n_head", "num_attention_heads", "num_heads"): heads, ("num_key_value_heads",): config["heads"],
+        ("n_embd", "hidden_size", "d_model"): heads * config["head_size"], ("head_dim", "d_kv"): config["head_size"],
+        ("n_positions", "max_position_embeddings"): config["positions"],
+        ("n_inner", "intermediate_size", "d_ff"): inner, ("vocab_size",): config["vocabulary"],
+        ("tie_word_embeddings",): config["tied"], ("sliding_window",): config["window"] or None,
+        ("use_sliding_window",): config["window"] > 0, ("max_window_layers",): 1,
+        ("num_local_experts",): config["experts"], ("num_experts_per_tok",): config["top"],
+        ("output_router_logits",): config["balance"], ("mask_token_id",): config["vocabulary"] - 1,
+        ("feed_forward_proj",): "relu" if activation == "relu" else "gated-gelu",
+        ("activation_function", "hidden_act"): "silu" if base.get("hidden_act") == "silu" else activation,
+    }
+    return {key: value for keys, value in sizes.items() for key in keys}
+
+
+def model(config):
+    """Returns the family's config.json in other sizes."""
+    base = BASES[config["family"]]
+    chosen = {**base, **{key: value for key, value in values(config, base).items() if key in base}}
+    for key, value in base.items():
+        if "drop" in key and isinstance(value, float):
+            chosen[key] = config["attention_dropout" if key.startswith("att") else "dropout"]
+        if key.endswith("_token_id") and isinstance(value, int):
+            chosen[key] = min(chosen[key], config["vocabulary"] - 1)
+    for key in ("layer_types", "dense_act_fn", "is_gated_act"):  # they say again what others say
+        chosen.pop(key, None)
+    return json.dumps(chosen)
 
 
 def meshOf(config):
@@ -161,7 +176,7 @@ def flags(config):
         words += ["--candidates", str(config["candidates"])] if config["candidates"] else []
     elif config.get("programs"):
         words += ["--programs", config["programs"]]
-        words += ["--max-predictions", str(config["predictions"])] if config["family"] == "bert" else []
+        words += ["--max-predictions", str(config["predictions"])] if isMasked(config["family"]) else []
     if config.get("int8"):
         words += ["--weights", "int8"]
     if meshOf(config):
@@ -185,7 +200,7 @@ def flags(config):
     if config["precision"] != "f32":
         words += ["--precision", config["precision"]]
     if config["masked"]:
-        words += ["--padding-mask"] if config["family"] in ("bert", "t5") else ["--document-mask", "--separator", "0"]
+        words += ["--padding-mask"] if isMasked(config["family"]) or isPair(config["family"]) else ["--document-mask", "--separator", "0"]
     return words + config["overlap"] + ([] if config["clip"] else ["--clip", "0"])
 
 
@@ -218,7 +233,7 @@ def shrink(config, kind, test):
     while changed:
         changed = False
         for key, value in STEPS:
-            if key not in config:
+            if key not in config or key == "family" and value not in BASES:
                 continue
             smaller = repaired({**config, key: value})
             grows = type(value) is int and smaller[key] >= config[key]

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
-#include "test/Numerics/Trainer.h"
+#include "test/Numerics/Reference.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -20,9 +20,7 @@ protected:
     if (build.mesh.empty())
       build.mesh = "dp=2";
     build.sequence = kSequence;
-    return compileModel(std::string(REFERENCE_DIRECTORY) + "/" + family +
-                            "/config.json",
-                        build);
+    return compileModel(referenceConfig(family), build);
   }
   /// Returns the message of a refused step.
   static std::string refusal(const char *family, const tsr_batch &batch,

@@ -11,7 +11,7 @@
 #include "tessera/Inference/Correspondence.h"
 #include "tessera/Inference/Passes.h"
 #include "tessera/Pipelines/Compile.h"
-#include "test/Numerics/Model.h"
+#include "test/Models.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -19,40 +19,26 @@ using namespace tessera;
 
 namespace {
 
-/// Models of two layers each; T5's second decoder layer makes its stack another
-/// one.
-constexpr const char *kBert =
-    R"({"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8,
-        "intermediate_size": 8, "num_attention_heads": 2,
-        "max_position_embeddings": 9, "vocab_size": 8, "mask_token_id": 7})";
-constexpr const char *kT5 =
-    R"({"model_type": "t5", "num_layers": 2, "d_model": 8, "d_kv": 4, "d_ff": 8,
-        "num_heads": 2, "vocab_size": 8, "feed_forward_proj": "gated-gelu",
-        "relative_attention_num_buckets": 8, "dropout_rate": 0.1})";
-
-/// The model, and what encodes. As many positions as the sequence has, so that
-/// values before and behind their choice are of one type.
-class EncodedModelTest : public ::testing::Test {
+/// The model, and what encodes. A masked model predicts as many positions as
+/// the sequence has, so that values before and behind their choice are of one
+/// type.
+class EncodedModelTest : public ::testing::TestWithParam<test::TestModel> {
 protected:
   void SetUp() override {
     DialectRegistry registry;
     registerCompilerDialects(registry);
     context.appendDialectRegistry(registry);
     context.disableMultithreading();
-  }
-
-  void make(const char *config, int64_t predictions) {
     ImportOptions options;
     options.sizes.batch = 2;
-    options.sizes.sequence = 6;
+    options.sizes.sequence = kSequence;
     options.sizes.paddingMask = true;
-    auto imported = importModel(
-        &context, test::scratchFile("config.json", config), options);
+    auto imported = importModel(&context, GetParam().path(), options);
     ASSERT_TRUE(succeeded(imported));
     whole = std::move(*imported);
     encoding = whole->clone();
     AddEncodingPassOptions sizes;
-    sizes.predictions = predictions;
+    sizes.predictions = GetParam().isMasked() ? kSequence : 0;
     PassManager manager(&context, ModuleOp::getOperationName());
     manager.addPass(createAddEncodingPass(sizes));
     ASSERT_TRUE(succeeded(manager.run(*encoding)));
@@ -74,57 +60,44 @@ protected:
     return others;
   }
 
-  void expectNoMutant(int64_t least) {
-    int64_t mutants = 0;
-    program.walk([&](Operation *op) {
-      for (OpOperand &operand : op->getOpOperands()) {
-        Value right = operand.get();
-        for (Value wrong : othersOf(operand)) {
-          operand.set(wrong);
-          ++mutants;
-          EXPECT_NE(compareEncoded(program, loss), "")
-              << "operand " << operand.getOperandNumber() << " of "
-              << op->getName().getStringRef().str();
-        }
-        operand.set(right);
-      }
-    });
-    EXPECT_GT(mutants, least);
-  }
-
-  void expectNoOtherAttribute() {
-    Builder b(&context);
-    for (auto op : program.getOps<nn::AttentionOp>()) {
-      FloatAttr scale = op.getScaleAttr();
-      op.setScaleAttr(b.getF64FloatAttr(0.75));
-      EXPECT_NE(compareEncoded(program, loss), "");
-      op.setScaleAttr(scale);
-      op.setDropoutAttr(b.getF64FloatAttr(0.1));
-      EXPECT_NE(compareEncoded(program, loss), "");
-      op.setDropoutAttr(b.getF64FloatAttr(0.0));
-    }
-    EXPECT_EQ(compareEncoded(program, loss), "");
-  }
-
+  static constexpr int64_t kSequence = 6;
   MLIRContext context;
   OwningOpRef<ModuleOp> whole, encoding;
   func::FuncOp loss, program;
 };
 
-TEST_F(EncodedModelTest, OneWrongOperandIsAnotherModel) {
-  make(kBert, /*predictions=*/6);
-  expectNoMutant(300);
+TEST_P(EncodedModelTest, OneWrongOperandIsAnotherModel) {
+  int64_t mutants = 0;
+  program.walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value right = operand.get();
+      for (Value wrong : othersOf(operand)) {
+        operand.set(wrong);
+        ++mutants;
+        EXPECT_NE(compareEncoded(program, loss), "")
+            << "operand " << operand.getOperandNumber() << " of "
+            << op->getName().getStringRef().str();
+      }
+      operand.set(right);
+    }
+  });
+  EXPECT_GT(mutants, 200);
 }
 
-TEST_F(EncodedModelTest, OneWrongOperandIsAnotherEncoder) {
-  make(kT5, /*predictions=*/0);
-  expectNoMutant(200);
-}
-
-TEST_F(EncodedModelTest, AnotherAttributeIsAnotherModel) {
-  make(kBert, /*predictions=*/6);
-  expectNoOtherAttribute();
+TEST_P(EncodedModelTest, AnotherAttributeIsAnotherModel) {
   Builder b(&context);
+  for (auto op : program.getOps<nn::AttentionOp>()) {
+    FloatAttr scale = op.getScaleAttr();
+    op.setScaleAttr(b.getF64FloatAttr(0.75));
+    EXPECT_NE(compareEncoded(program, loss), "");
+    op.setScaleAttr(scale);
+    op.setDropoutAttr(b.getF64FloatAttr(0.1));
+    EXPECT_NE(compareEncoded(program, loss), "");
+    op.setDropoutAttr(b.getF64FloatAttr(0.0));
+    op.setCausal(true);
+    EXPECT_NE(compareEncoded(program, loss), "");
+    op.setCausal(false);
+  }
   for (auto op : program.getOps<nn::LayerNormOp>()) {
     FloatAttr epsilon = op.getEpsilonAttr();
     op.setEpsilonAttr(b.getF64FloatAttr(0.5));
@@ -134,29 +107,28 @@ TEST_F(EncodedModelTest, AnotherAttributeIsAnotherModel) {
   EXPECT_EQ(compareEncoded(program, loss), "");
 }
 
-TEST_F(EncodedModelTest, AnotherAttributeIsAnotherEncoder) {
-  make(kT5, /*predictions=*/0);
-  expectNoOtherAttribute();
-  Builder b(&context);
-  for (auto op : program.getOps<nn::AttentionOp>()) {
-    op.setCausal(true);
-    EXPECT_NE(compareEncoded(program, loss), "");
-    op.setCausal(false);
-  }
-  EXPECT_EQ(compareEncoded(program, loss), "");
-}
+INSTANTIATE_TEST_SUITE_P(
+    Models, EncodedModelTest,
+    ::testing::ValuesIn(test::testModels(&test::TestModel::encodes)),
+    test::NameOfModel());
 
-TEST_F(EncodedModelTest, AProgramWithoutAChoiceIsAnother) {
-  make(kBert, /*predictions=*/6);
+/// An encoder that returns its hidden states, and logits of some positions.
+using MaskedModelTest = EncodedModelTest;
+TEST_P(MaskedModelTest, AProgramWithoutAChoiceIsAnother) {
   nn::TakeOp take = *program.getOps<nn::TakeOp>().begin();
   take.getOutput().replaceAllUsesWith(take.getInput());
   take->erase();
   EXPECT_EQ(compareEncoded(program, loss),
             "it takes no rows before the vocabulary");
 }
+INSTANTIATE_TEST_SUITE_P(
+    Models, MaskedModelTest,
+    ::testing::ValuesIn(test::testModels(&test::TestModel::isMasked)),
+    test::NameOfModel());
 
-TEST_F(EncodedModelTest, AnEncoderWithoutItsLastNormIsAnother) {
-  make(kT5, /*predictions=*/0);
+/// The encoder of a pair.
+using EncoderOfPairTest = EncodedModelTest;
+TEST_P(EncoderOfPairTest, WithoutItsLastNormIsAnother) {
   Operation *ret = program.getBody().front().getTerminator();
   Operation *norm = ret->getOperand(0).getDefiningOp();
   ret->setOperand(0, norm->getOperand(0));
@@ -166,5 +138,9 @@ TEST_F(EncodedModelTest, AnEncoderWithoutItsLastNormIsAnother) {
   EXPECT_NE(compareEncoded(program, loss).find("of the model is left out"),
             std::string::npos);
 }
+INSTANTIATE_TEST_SUITE_P(
+    Models, EncoderOfPairTest,
+    ::testing::ValuesIn(test::testModels(&test::TestModel::isPair)),
+    test::NameOfModel());
 
 } // namespace

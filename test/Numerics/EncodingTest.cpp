@@ -29,10 +29,6 @@ int64_t sequenceOf(const std::string &family) {
   return isT5(family) ? kSource : kSequence;
 }
 
-std::string directoryOf(const std::string &family) {
-  return std::string(REFERENCE_DIRECTORY) + "/" + family;
-}
-
 std::string artifactOf(const std::string &family, const char *precision,
                        const char *mesh, const char *weights = "precision") {
   Build build{Strategy{mesh}};
@@ -43,7 +39,7 @@ std::string artifactOf(const std::string &family, const char *precision,
   build.flags = {{"programs", "encode"}, {"weights", weights}};
   if (!isT5(family))
     build.flags.emplace_back("max-predictions", std::to_string(kPredictions));
-  return compileModel(directoryOf(family) + "/config.json", build);
+  return compileModel(referenceConfig(family), build);
 }
 
 tsr_session_options settings() {
@@ -73,7 +69,7 @@ tessera::EncoderText textOf(const Reference &reference, int64_t number,
   return text;
 }
 
-/// Directory below REFERENCE_DIRECTORY, precision, mesh.
+/// Reference, precision, mesh.
 using Case = std::tuple<const char *, const char *, const char *>;
 
 class EncodingTest : public ::testing::TestWithParam<Case> {
@@ -93,9 +89,9 @@ protected:
   }
 
   std::string family = std::get<0>(GetParam());
-  Reference reference = readReference(directoryOf(family));
+  Reference reference = readReference(referencePath(family));
   std::map<std::string, Values> wanted =
-      readTensors(directoryOf(family) + "/encoded.safetensors");
+      readTensors(referencePath(family) + "/encoded.safetensors");
 };
 
 /// Groups of 3 of 4 texts, positions 3 at a time.
@@ -103,7 +99,7 @@ TEST_P(EncodingTest, IsWhatTransformersComputes) {
   auto [name, precision, mesh] = GetParam();
   tessera::Encoder encoder =
       encoderOf(artifactOf(name, precision, mesh),
-                directoryOf(name) + "/weights.safetensors");
+                referencePath(name) + "/weights.safetensors");
   EXPECT_EQ(encoder.maxPredictions(), kPredictions);
   const auto sequences = static_cast<int64_t>(reference.ids.size()) / kSequence;
   for (int64_t first = 0; first < sequences; first += 3)
@@ -156,7 +152,7 @@ TEST_P(EncoderOfPairTest, IsWhatTransformersComputes) {
   auto [name, precision, mesh] = GetParam();
   tessera::Encoder encoder =
       encoderOf(artifactOf(name, precision, mesh),
-                directoryOf(name) + "/weights.safetensors");
+                referencePath(name) + "/weights.safetensors");
   EXPECT_EQ(encoder.maxPredictions(), 0);
   EXPECT_EQ(encoder.maskToken(), -1);
   EXPECT_NE(encoder.notes().find("decoder.block.*.layer.*.layer_norm.weight"),
@@ -190,9 +186,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 void expectNear(const std::string &family, const std::string &artifact) {
   tessera::Encoder encoder =
-      encoderOf(artifact, directoryOf(family) + "/weights.safetensors");
-  Reference reference = readReference(directoryOf(family));
-  auto wanted = readTensors(directoryOf(family) + "/encoded.safetensors");
+      encoderOf(artifact, referencePath(family) + "/weights.safetensors");
+  Reference reference = readReference(referencePath(family));
+  auto wanted = readTensors(referencePath(family) + "/encoded.safetensors");
   encoder.run({textOf(reference, 0, sequenceOf(family))});
   Values found = encoder.hidden(0, 1), own(found.size());
   std::copy_n(wanted.at("hidden").begin() + found.size(), found.size(),
@@ -296,8 +292,7 @@ TEST(EncodingErrorTest, ProbabilitiesOfAnEncoderWithoutAHead) {
 TEST(EncodingErrorTest, OtherPrograms) {
   Build build;
   build.sequence = kSequence;
-  std::string training =
-      compileModel(directoryOf("bert") + "/config.json", build);
+  std::string training = compileModel(referenceConfig("bert"), build);
   expectRefused([&] { encoderOf(training, ""); }, TSR_UNSUPPORTED,
                 "the artifact has no program that encodes texts");
   tessera::Artifact encoding(artifactOf("bert", "f64", ""));
@@ -312,7 +307,7 @@ TEST(EncodingErrorTest, WeightsOfAnotherModelOrWithoutNumbers) {
   std::string artifact = artifactOf("bert-padded", "f64", "");
   expectRefused(
       [&] {
-        encoderOf(artifact, directoryOf("llama") + "/weights.safetensors");
+        encoderOf(artifact, referencePath("llama") + "/weights.safetensors");
       },
       TSR_MISMATCH, "");
   tessera::Encoder encoder = encoderOf(artifact, "");
@@ -346,7 +341,7 @@ TEST(EncodingErrorTest, WeightsOfAnotherModelOrWithoutNumbers) {
 TEST(PoolingTest, IsThatOfSentenceTransformers) {
   tessera::Encoder encoder =
       encoderOf(artifactOf("bert-padded", "f64", ""),
-                directoryOf("bert-padded") + "/weights.safetensors");
+                referencePath("bert-padded") + "/weights.safetensors");
   encoder.run({{{5, 36, 7}, {}, {}}, {{9, 2, 7, 11, 4}, {}, {}}});
   const size_t width = encoder.hiddenSize();
   const Values first = encoder.hidden(0, 0), second = encoder.hidden(0, 1),

@@ -17,8 +17,6 @@ using namespace tessera::test;
 
 namespace {
 
-const std::string kReference = REFERENCE_DIRECTORY;
-
 bool isOfAdapter(const std::string &name) {
   return name.find(".lora_") != std::string::npos;
 }
@@ -38,7 +36,7 @@ std::string lettersOf(const std::string &text) {
 struct Adapted {
   const char *model, *adapter, *lora;
 };
-const Adapted kGPT2 = {"", "lora-gpt2",
+const Adapted kGPT2 = {"gpt2", "lora-gpt2",
                        "r=3,alpha=6,targets=c_attn,c_proj,c_fc"},
               kLlama = {"llama", "lora-llama",
                         "r=2,alpha=3,targets=q_proj,v_proj,o_proj,down_proj"},
@@ -82,8 +80,7 @@ protected:
     return GetParam().precision == std::string("f64") ? 1e-9 : 5e-4;
   }
 
-  Reference reference =
-      readReference(kReference + "/" + GetParam().model.adapter);
+  Reference reference = readReference(referencePath(GetParam().model.adapter));
 };
 
 void LoraTest::compareStep(Trainer &trainer, size_t step) {
@@ -105,14 +102,14 @@ void LoraTest::compareStep(Trainer &trainer, size_t step) {
 /// moments) and the parameters; nothing but adapters changes.
 TEST_P(LoraTest, TwoSteps) {
   const LoraCase &c = GetParam();
-  std::string model = kReference + "/" + c.model.model;
+  std::string model = referencePath(c.model.model);
   std::string path =
-      compileModel(model + "/config.json", buildOf(c, reference));
+      compileModel(referenceConfig(c.model.model), buildOf(c, reference));
   ASSERT_FALSE(path.empty());
   Trainer trainer(path);
   trainer.loadWeights(model + "/weights.safetensors");
-  ASSERT_EQ(tsr_session_load_adapter(
-                trainer.get(), (kReference + "/" + c.model.adapter).c_str()),
+  ASSERT_EQ(tsr_session_load_adapter(trainer.get(),
+                                     referencePath(c.model.adapter).c_str()),
             TSR_OK)
       << tsr_last_error();
   trainer.setSchedule(reference.lr, reference.minLr, reference.totalSteps);
@@ -157,14 +154,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// bf16 holds frozen matrices rounded, and nothing else of the program changes.
 TEST(Lora, BfloatRoundsFrozenMatricesOnce) {
-  Reference reference = readReference(kReference + "/lora-llama");
+  Reference reference = readReference(referencePath("lora-llama"));
   LoraCase half = {kLlama, {"dp=2"}, 1, "bf16"};
-  std::string model = kReference + "/llama";
+  std::string model = referencePath("llama");
   Trainer trainer(
-      compileModel(model + "/config.json", buildOf(half, reference)));
+      compileModel(referenceConfig("llama"), buildOf(half, reference)));
   trainer.loadWeights(model + "/weights.safetensors");
   ASSERT_EQ(tsr_session_load_adapter(trainer.get(),
-                                     (kReference + "/lora-llama").c_str()),
+                                     referencePath("lora-llama").c_str()),
             TSR_OK);
   double allowed = 2e-3; // bf16 has 8 bits: 4e-3 in a product, less in a mean
   EXPECT_NEAR(stepOf(trainer, reference).loss / reference.steps[0].loss, 1,
@@ -174,17 +171,17 @@ TEST(Lora, BfloatRoundsFrozenMatricesOnce) {
 /// A checkpoint of one run is continued by another one, on another mesh, to the
 /// bit.
 TEST(Lora, CheckpointsResumeToTheBit) {
-  Reference reference = readReference(kReference + "/lora-gpt2");
+  Reference reference = readReference(referencePath("lora-gpt2"));
   Build build = buildOf({kGPT2, {"dp=2,tp=2"}}, reference);
-  std::string path = compileModel(kReference + "/config.json", build);
+  std::string path = compileModel(referenceConfig("gpt2"), build);
   std::string saved = scratchPath("saved");
   Trainer first(path), second(path);
-  first.loadWeights(kReference + "/weights.safetensors");
+  first.loadWeights(referencePath("gpt2/weights.safetensors"));
   stepOf(first, reference);
   first.save(saved);
   second.load(saved);
-  Trainer serial(compileModel(kReference + "/config.json",
-                              buildOf({kGPT2, {}}, reference)));
+  Trainer serial(
+      compileModel(referenceConfig("gpt2"), buildOf({kGPT2, {}}, reference)));
   serial.load(saved);
   auto expectSame = [](Trainer &a, Trainer &b) {
     for (const char *role : {"parameter", "moment1", "moment2"})
@@ -197,7 +194,7 @@ TEST(Lora, CheckpointsResumeToTheBit) {
   // The same shapes with another scale would be another function.
   Build scaled = buildOf({kGPT2, {}}, reference);
   scaled.lora = "r=3,alpha=5,targets=c_attn,c_proj,c_fc";
-  Trainer other(compileModel(kReference + "/config.json", scaled));
+  Trainer other(compileModel(referenceConfig("gpt2"), scaled));
   EXPECT_EQ(tsr_session_load(other.get(), saved.c_str()), TSR_MISMATCH);
   EXPECT_NE(std::string(tsr_last_error())
                 .find("has r = 3 and lora_alpha = 6, the artifact 3 and 5"),
@@ -222,15 +219,15 @@ TEST(Lora, CheckpointsResumeToTheBit) {
 /// The model with its adapter merged computes what both do.
 TEST(Lora, MergedWeightsAreTheAdaptedModel) {
   for (const Adapted &adapted : {kGPT2, kLlama}) {
-    Reference reference = readReference(kReference + "/" + adapted.adapter);
-    std::string model = kReference + "/" + adapted.model;
+    Reference reference = readReference(referencePath(adapted.adapter));
+    std::string model = referencePath(adapted.model);
     std::string merged = scratchPath("merged");
     ASSERT_EQ(tsr_adapter_merge((model + "/weights.safetensors").c_str(),
-                                (kReference + "/" + adapted.adapter).c_str(),
+                                referencePath(adapted.adapter).c_str(),
                                 merged.c_str()),
               TSR_OK)
         << tsr_last_error();
-    Trainer trainer(compileModel(model + "/config.json", Build()));
+    Trainer trainer(compileModel(referenceConfig(adapted.model), Build()));
     trainer.loadWeights(merged);
     // Its matrices were rounded to f32.
     EXPECT_NEAR(stepOf(trainer, reference).loss / reference.steps[0].loss, 1,
@@ -240,13 +237,13 @@ TEST(Lora, MergedWeightsAreTheAdaptedModel) {
 
 /// Errors name what is wrong, and write nothing.
 TEST(Lora, OtherAdaptersAreRefused) {
-  Reference reference = readReference(kReference + "/lora-gpt2");
-  std::string adapter = kReference + "/lora-gpt2";
+  Reference reference = readReference(referencePath("lora-gpt2"));
+  std::string adapter = referencePath("lora-gpt2");
   auto refusal = [&](const std::string &lora) {
     Build build;
     build.lora = lora;
-    Trainer trainer(compileModel(kReference + "/config.json", build));
-    trainer.loadWeights(kReference + "/weights.safetensors");
+    Trainer trainer(compileModel(referenceConfig("gpt2"), build));
+    trainer.loadWeights(referencePath("gpt2/weights.safetensors"));
     EXPECT_EQ(tsr_session_load_adapter(trainer.get(), adapter.c_str()),
               TSR_MISMATCH);
     return std::string(tsr_last_error());
@@ -259,7 +256,7 @@ TEST(Lora, OtherAdaptersAreRefused) {
             std::string::npos);
   std::string merged = scratchPath("merged");
   EXPECT_EQ(
-      tsr_adapter_merge((kReference + "/llama/weights.safetensors").c_str(),
+      tsr_adapter_merge(referencePath("llama/weights.safetensors").c_str(),
                         adapter.c_str(), merged.c_str()),
       TSR_MISMATCH);
   EXPECT_NE(std::string(tsr_last_error()).find("is it the adapter's model?"),
@@ -286,8 +283,8 @@ std::string adapterWith(const std::string &adapter, const std::string &key,
 
 /// Refuses adapters that add more than B A, or scale it in another way.
 TEST(Lora, OtherKindsAreRefused) {
-  std::string adapter = kReference + "/lora-gpt2";
-  std::string model = kReference + "/weights.safetensors";
+  std::string adapter = referencePath("lora-gpt2");
+  std::string model = referencePath("gpt2/weights.safetensors");
   for (auto [key, value] :
        {std::pair<const char *, llvm::json::Value>{"use_dora", true},
         {"use_rslora", true},
@@ -312,7 +309,7 @@ TEST(Lora, OtherKindsAreRefused) {
 /// A is uniform between the roots of 1 / in, and B is 0; on every mesh the
 /// same. The adapted model starts as the model.
 TEST(Lora, StartsAsTheModel) {
-  std::string config = kReference + "/config.json";
+  std::string config = referenceConfig("gpt2");
   Build with;
   with.lora = kGPT2.lora;
   Trainer model(compileModel(config, Build()));
@@ -365,7 +362,7 @@ class FrozenTest : public ::testing::TestWithParam<FrozenCase> {};
 /// those of the training of all are the reference.
 TEST_P(FrozenTest, OthersTrainAsWithout) {
   const FrozenCase &c = GetParam();
-  std::string config = kReference + "/config.json";
+  std::string config = referenceConfig("gpt2");
   Build all, some(c.strategy);
   all.clip = some.clip = 0;
   some.freeze = c.patterns;
@@ -433,7 +430,7 @@ int64_t flopsOf(const Trainer &trainer, const std::string &phase) {
 /// Backward ends below the lowest parameter that is trained, and what is
 /// needed for a frozen one alone is not computed.
 TEST(Frozen, BackwardEndsAtTheLowestTrained) {
-  std::string config = kReference + "/config.json";
+  std::string config = referenceConfig("gpt2");
   auto flops = [&](const std::string &freeze, const std::string &lora) {
     Build build;
     build.clip = 0;

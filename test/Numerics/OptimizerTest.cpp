@@ -35,8 +35,8 @@ const Strategy kSerial = {}, kTensor = {"tp=4"},
 constexpr double kTolerance = 1e-9;
 
 json::Object readExpected() {
-  auto text = llvm::MemoryBuffer::getFile(std::string(REFERENCE_DIRECTORY) +
-                                          "/optimizers/expected.json");
+  auto text = llvm::MemoryBuffer::getFile(referencePath("optimizers") +
+                                          "/expected.json");
   auto parsed = text ? json::parse((*text)->getBuffer())
                      : llvm::Expected<json::Value>(nullptr);
   EXPECT_TRUE(parsed && parsed->getAsObject());
@@ -57,8 +57,7 @@ protected:
     build.microBatches = GetParam().microBatches;
     for (const auto &[flag, text] : *expected.getObject("flags"))
       build.flags.emplace_back(flag.str(), text.getAsString()->str());
-    artifact =
-        compileModel(std::string(REFERENCE_DIRECTORY) + "/config.json", build);
+    artifact = compileModel(referenceConfig("gpt2"), build);
     ASSERT_FALSE(artifact.empty());
   }
 
@@ -66,8 +65,7 @@ protected:
     Trainer trainer(artifact);
     double lr = *expected.getNumber("lr");
     trainer.setSchedule(lr, 0, *record.getInteger("total_steps"));
-    trainer.loadWeights(std::string(REFERENCE_DIRECTORY) +
-                        "/weights.safetensors");
+    trainer.loadWeights(referencePath("gpt2") + "/weights.safetensors");
     return trainer;
   }
 
@@ -101,7 +99,7 @@ protected:
   const json::Object record = readExpected();
   json::Object expected;
   std::string artifact;
-  Tokens tokens = readReference(REFERENCE_DIRECTORY).tokens;
+  Tokens tokens = readReference(referencePath("gpt2")).tokens;
 };
 
 TEST_P(OptimizerTest, EqualsPyTorch) {

@@ -1,9 +1,14 @@
 //===- Reference.cpp - what PyTorch computed ------------------------------===//
 
 #include "test/Numerics/Reference.h"
+#include "test/Models.h"
+#include "test/Numerics/Model.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -79,6 +84,34 @@ void tessera::test::expectSameTensors(const std::string &path,
     EXPECT_EQ(found[name].first, tensor.first) << name;
     EXPECT_TRUE(found[name].second == tensor.second) << name;
   }
+}
+
+std::string tessera::test::referencePath(const std::string &name) {
+  return std::string(REFERENCE_DIRECTORY) + "/" + name;
+}
+
+std::vector<std::string> tessera::test::ownReferences() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator folder(REFERENCE_DIRECTORY, error),
+       end;
+       folder != end && !error; folder.increment(error))
+    if (llvm::sys::fs::exists(folder->path() + "/config.json"))
+      names.push_back(llvm::sys::path::filename(folder->path()).str());
+  EXPECT_FALSE(error) << REFERENCE_DIRECTORY << ": " << error.message();
+  llvm::sort(names);
+  return names;
+}
+
+std::string tessera::test::referenceConfig(const std::string &name) {
+  std::string own = referencePath(name) + "/config.json";
+  if (llvm::sys::fs::exists(own))
+    return own;
+  static std::map<std::string, std::string> written;
+  std::string &path = written[name];
+  if (path.empty())
+    path = scratchFile(name + ".json", configWithoutDropout(modelPath(name)));
+  return path;
 }
 
 Reference tessera::test::readReference(const std::string &directory) {

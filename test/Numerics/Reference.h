@@ -1,6 +1,6 @@
 //===- Reference.h - what PyTorch computed ----------------------*- C++ -*-===//
-// The files that reference/make_reference.py wrote; the script says what is in
-// them.
+// The files that the scripts in reference/ wrote, which say what is in them.
+// reference/NAME belongs to test/models/NAME.json, or has a config of its own.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TEST_NUMERICS_REFERENCE_H
@@ -42,6 +42,13 @@ void expectSameTensors(const std::string &path, const std::string &wanted);
 
 /// Returns the tensors of a safetensors file, which are in F64.
 std::map<std::string, Values> readTensors(const std::string &path);
+
+/// Returns the names of the references that have a config of their own, sorted.
+std::vector<std::string> ownReferences();
+/// Returns the folder of a reference, which need not exist.
+std::string referencePath(const std::string &name);
+/// Returns the path of a reference's config, in which nothing is dropped.
+std::string referenceConfig(const std::string &name);
 
 /// Reads DIRECTORY/expected.{json,safetensors}; missing parts are failed
 /// expectations.

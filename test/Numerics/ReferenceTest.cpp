@@ -1,37 +1,39 @@
 //===- ReferenceTest.cpp - compiled programs against PyTorch --------------===//
-// Two steps of a tiny model with fixed weights on several meshes: loss,
-// gradient norm, gradients, moments and parameters equal what an independent
-// program (reference/make_reference.py, GPT-2) or transformers
-// (make_transformers_reference.py, the other families) computed in f64.
+// Two steps of every model of test/models, with fixed weights on several
+// meshes: loss, gradient norm, gradients, moments and parameters equal what an
+// independent program (reference/make_reference.py, GPT-2) or transformers
+// (make_transformers_reference.py, the other families) computed in f64. So do
+// models of reference/ that have a config of their own; cases.json beside it
+// says what is run.
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Reference.h"
+#include "test/Models.h"
 #include "test/Numerics/Model.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <optional>
-#include <tuple>
 
 using namespace tessera::test;
+namespace json = llvm::json;
 
 namespace {
 
-/// Directory below REFERENCE_DIRECTORY, precision, mesh, micro-batches.
-using Case = std::tuple<const char *, const char *, const char *, int>;
-
-/// Makes a name that a test may have.
-std::string lettersOf(const std::string &text) {
-  std::string letters;
-  for (char c : text)
-    if (std::isalnum(c))
-      letters += c;
-  return letters;
-}
+struct Case {
+  std::string reference, precision, mesh;
+  int64_t microBatches;
+  bool keepsGradients = false;
+};
 
 std::string caseName(const ::testing::TestParamInfo<Case> &info) {
-  auto [family, precision, mesh, micro] = info.param;
-  return lettersOf(*family ? family : "gpt2") + "_" + precision + "_" +
-         lettersOf(*mesh ? mesh : "serial") + "_micro" + std::to_string(micro);
+  const Case &c = info.param;
+  return lettersOf(c.reference) + "_" + c.precision + "_" +
+         (c.mesh.empty() ? "serial" : lettersOf(c.mesh)) + "_micro" +
+         std::to_string(c.microBatches);
 }
 
 /// Elements [begin, end) of a parameter.
@@ -41,16 +43,15 @@ struct Part {
 
 class ReferenceTest : public ::testing::TestWithParam<Case> {
 protected:
-  void run(bool keepValues);
+  void run();
+  void expectSameWeights(Trainer &trainer);
   void compareStep(Trainer &trainer, size_t step);
   void compare(const TensorName &tensor, const Values &found,
                const Values &wanted, size_t step);
   void compareNoise(Part part, const Values &found, const Values &wanted,
                     size_t step);
 
-  bool isDouble() const {
-    return std::string(std::get<1>(GetParam())) == "f64";
-  }
+  bool isDouble() const { return GetParam().precision == "f64"; }
 
   /// The tolerance is relative to a tensor's largest entry. f64: sums in
   /// another order. f32: its rounding unit (6e-8) times sums of up to 128 terms
@@ -66,9 +67,8 @@ protected:
   /// gradient is a few hundred rounding errors moves by another part of lr.
   double parameterTolerance() const { return isDouble() ? 1e-9 : 5e-4; }
 
-  std::string directory =
-      std::string(REFERENCE_DIRECTORY) + "/" + std::get<0>(GetParam());
-  Reference reference = readReference(directory);
+  std::string directory = referencePath(GetParam().reference);
+  Reference reference;
 };
 
 /// Returns the part of a gradient that is 0 in exact arithmetic: a bias of the
@@ -128,26 +128,41 @@ void ReferenceTest::compareStep(Trainer &trainer, size_t step) {
     compare(g, trainer.read(g), reference.gradient(step, g.name), step);
 }
 
-void ReferenceTest::run(bool keepValues) {
-  auto [family, precision, mesh, micro] = GetParam();
+/// The files of transformers come out as they went in: names, shapes, every
+/// bit.
+void ReferenceTest::expectSameWeights(Trainer &trainer) {
+  std::string saved = scratchPath("saved");
+  trainer.save(saved);
+  expectSameTensors(saved + "/step-00000000/model.safetensors",
+                    directory + "/weights.safetensors");
+}
+
+void ReferenceTest::run() {
+  const Case &c = GetParam();
+  ASSERT_TRUE(llvm::sys::fs::exists(directory + "/expected.json"))
+      << "nothing to compare " << c.reference
+      << " with; run reference/make_transformers_reference.py " << c.reference;
+  reference = readReference(directory);
   Build build;
-  build.mesh = mesh;
-  build.precision = precision;
-  build.microBatches = micro;
-  build.keepValues = keepValues;
+  build.mesh = c.mesh;
+  build.precision = c.precision;
+  build.microBatches = c.microBatches;
+  build.keepValues = c.keepsGradients;
   build.target = reference.target;
   build.ignoresLabels = reference.ignoresLabels;
   build.documentMask = reference.documentMask;
   build.paddingMask = reference.paddingMask;
-  std::string path = compileModel(directory + "/config.json", build);
+  std::string path = compileModel(referenceConfig(c.reference), build);
   ASSERT_FALSE(path.empty());
   Trainer trainer(path);
   trainer.loadWeights(directory + "/weights.safetensors");
   trainer.setSchedule(reference.lr, reference.minLr, reference.totalSteps);
-  if (keepValues) {
+  if (c.keepsGradients) {
     EXPECT_EQ(trainer.tensors("gradient").size(),
               trainer.tensors("parameter").size());
   }
+  if (c.precision == "f32")
+    expectSameWeights(trainer);
   ASSERT_EQ(reference.steps.size(), 2u);
   for (size_t step = 0; step < reference.steps.size(); ++step) {
     const Reference::Step &wanted = reference.steps[step];
@@ -164,201 +179,84 @@ void ReferenceTest::run(bool keepValues) {
 }
 
 /// The program that trains: gradients show in the first moments.
-TEST_P(ReferenceTest, TwoSteps) { run(false); }
+TEST_P(ReferenceTest, TwoSteps) { run(); }
 
 /// The program of `verify`, which keeps the gradients themselves.
 using KeptGradientsTest = ReferenceTest;
-TEST_P(KeptGradientsTest, TwoSteps) { run(true); }
+TEST_P(KeptGradientsTest, TwoSteps) { run(); }
 
-/// Weights that transformers wrote come out unchanged: names, shapes, every
-/// bit.
-class WeightsTest : public ::testing::TestWithParam<const char *> {};
+//===----------------------------------------------------------------------===//
+// Cases
+//===----------------------------------------------------------------------===//
 
-TEST_P(WeightsTest, RoundTrip) {
-  std::string directory = std::string(REFERENCE_DIRECTORY) + "/" + GetParam();
-  Build build;
-  build.mesh = "dp=2,tp=2";
-  build.precision = "f32";
-  Trainer trainer(compileModel(directory + "/config.json", build));
-  trainer.loadWeights(directory + "/weights.safetensors");
-  std::string saved = scratchPath("saved");
-  trainer.save(saved);
-  expectSameTensors(saved + "/step-00000000/model.safetensors",
-                    directory + "/weights.safetensors");
+/// Meshes that split what each model has, and its experts.
+std::vector<std::string> meshesOf(const TestModel &model) {
+  if (model.experts)
+    return {"", "tp=2", "ep=2", "ep=4", "dp=2,ep=2", "ep=2,tp=2"};
+  std::vector<std::string> meshes = {"",          "tp=2", "dp=2",
+                                     "dp=2,tp=2", "cp=2", "dp=2,cp=2"};
+  if (model.splitsHeads(4))
+    meshes.push_back("tp=4");
+  return meshes;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, WeightsTest,
-                         ::testing::Values("bert", "llama", "mistral",
-                                           "mixtral", "qwen2", "t5", "t5-v1.1"),
-                         [](const auto &info) {
-                           return lettersOf(info.param);
-                         });
+/// Adds every mesh in both precisions, with one micro-batch in f32 and two in
+/// f64. Experts have one: each micro-batch has a load-balance loss of its own,
+/// while transformers has one of the batch.
+void addCases(const TestModel &model, std::vector<Case> &cases) {
+  int64_t other = model.experts ? 1 : 2;
+  for (const std::string &mesh : meshesOf(model)) {
+    cases.push_back({model.name, "f64", mesh, other});
+    cases.push_back({model.name, "f32", mesh, 1});
+    if (other != 1 && (mesh.empty() || mesh == "dp=2,tp=2"))
+      cases.push_back({model.name, "f64", mesh, 1});
+  }
+  std::vector<std::string> kept = {"", "tp=2", "dp=2", "dp=2,tp=2"};
+  if (model.experts)
+    kept = {"", "ep=2,tp=2", "ep=4,dp=2"};
+  else if (model.splitsHeads(4))
+    kept.push_back("tp=4");
+  for (const std::string &mesh : kept)
+    cases.push_back({model.name, "f64", mesh, other, true});
+}
 
-const auto kGPT2 = ::testing::Values("");
-const auto kMeshes = ::testing::Values("", "tp=2", "tp=4", "dp=2", "dp=2,tp=2");
-const auto kParts = ::testing::Values(1, 2);
+json::Array readArray(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  auto parsed = json::parse(file ? (*file)->getBuffer() : "");
+  EXPECT_TRUE(parsed && parsed->getAsArray()) << path << " is no list";
+  if (parsed && parsed->getAsArray())
+    return std::move(*parsed->getAsArray());
+  llvm::consumeError(parsed.takeError());
+  return {};
+}
 
-INSTANTIATE_TEST_SUITE_P(Meshes, ReferenceTest,
-                         ::testing::Combine(kGPT2,
-                                            ::testing::Values("f64", "f32"),
-                                            kMeshes, kParts),
-                         caseName);
-INSTANTIATE_TEST_SUITE_P(Meshes, KeptGradientsTest,
-                         ::testing::Combine(kGPT2, ::testing::Values("f64"),
-                                            kMeshes, kParts),
-                         caseName);
+/// Adds the cases that cases.json of a reference's folder lists.
+void addCases(const std::string &reference, std::vector<Case> &cases) {
+  json::Array lists = readArray(referencePath(reference) + "/cases.json");
+  for (const json::Value &value : lists) {
+    const json::Object &list = *value.getAsObject();
+    for (const json::Value &mesh : *list.getArray("meshes"))
+      for (const json::Value &parts : *list.getArray("micro_batches"))
+        cases.push_back({reference, list.getString("precision")->str(),
+                         mesh.getAsString()->str(), *parts.getAsInteger(),
+                         list.getBoolean("keeps_gradients").value_or(false)});
+  }
+}
 
-INSTANTIATE_TEST_SUITE_P(
-    Bert, ReferenceTest,
-    ::testing::Combine(::testing::Values("bert"),
-                       ::testing::Values("f64", "f32"),
-                       ::testing::Values("", "tp=4", "dp=2,tp=2"), kParts),
-    caseName);
-INSTANTIATE_TEST_SUITE_P(Bert, KeptGradientsTest,
-                         ::testing::Combine(::testing::Values("bert"),
-                                            ::testing::Values("f64"),
-                                            ::testing::Values("dp=2,tp=2"),
-                                            kParts),
-                         caseName);
+std::vector<Case> allCases(bool keepsGradients) {
+  std::vector<Case> cases;
+  for (const TestModel &model : testModels())
+    addCases(model, cases);
+  for (const std::string &reference : ownReferences())
+    addCases(reference, cases);
+  llvm::erase_if(
+      cases, [&](const Case &c) { return c.keepsGradients != keepsGradients; });
+  return cases;
+}
 
-/// The model has 2 key heads with 4 query heads each: tp=4 splits the query
-/// heads.
-INSTANTIATE_TEST_SUITE_P(
-    Llama, ReferenceTest,
-    ::testing::Combine(::testing::Values("llama"),
-                       ::testing::Values("f64", "f32"),
-                       ::testing::Values("", "tp=2", "tp=4", "dp=2,tp=2"),
-                       kParts),
-    caseName);
-INSTANTIATE_TEST_SUITE_P(
-    Llama, KeptGradientsTest,
-    ::testing::Combine(::testing::Values("llama"), ::testing::Values("f64"),
-                       ::testing::Values("tp=4", "dp=2,tp=2"), kParts),
-    caseName);
-/// v1.0: one table, ReLU; v1.1: gated, a head of its own, heads that together
-/// are larger than the hidden size.
-INSTANTIATE_TEST_SUITE_P(
-    T5, ReferenceTest,
-    ::testing::Combine(::testing::Values("t5", "t5-v1.1"),
-                       ::testing::Values("f64"),
-                       ::testing::Values("", "tp=4", "dp=2,tp=2", "cp=2"),
-                       kParts),
-    caseName);
-INSTANTIATE_TEST_SUITE_P(T5Single, ReferenceTest,
-                         ::testing::Combine(::testing::Values("t5-v1.1"),
-                                            ::testing::Values("f32"),
-                                            ::testing::Values("", "dp=2,tp=2"),
-                                            ::testing::Values(2)),
-                         caseName);
-INSTANTIATE_TEST_SUITE_P(T5, KeptGradientsTest,
-                         ::testing::Combine(::testing::Values("t5", "t5-v1.1"),
-                                            ::testing::Values("f64"),
-                                            ::testing::Values("dp=2,tp=2"),
-                                            kParts),
-                         caseName);
-INSTANTIATE_TEST_SUITE_P(LikeLlama, ReferenceTest,
-                         ::testing::Combine(::testing::Values("mistral",
-                                                              "qwen2"),
-                                            ::testing::Values("f64"),
-                                            ::testing::Values("", "dp=2,tp=2"),
-                                            ::testing::Values(2)),
-                         caseName);
-
-/// Queries see 3 of 8 keys in both layers, or 5 in the second.
-INSTANTIATE_TEST_SUITE_P(
-    Window, ReferenceTest,
-    ::testing::Combine(::testing::Values("mistral-window", "qwen2-window"),
-                       ::testing::Values("f64"),
-                       ::testing::Values("", "tp=2", "cp=2", "dp=2,cp=2"),
-                       ::testing::Values(1, 2)),
-    caseName);
-INSTANTIATE_TEST_SUITE_P(WindowSingle, ReferenceTest,
-                         ::testing::Combine(::testing::Values("mistral-window",
-                                                              "qwen2-window"),
-                                            ::testing::Values("f32"),
-                                            ::testing::Values("", "dp=2,cp=2"),
-                                            ::testing::Values(2)),
-                         caseName);
-
-/// Attention stays within documents, or sees no padding: of a sequence, of a
-/// source and of a target.
-INSTANTIATE_TEST_SUITE_P(
-    Masks, ReferenceTest,
-    ::testing::Combine(::testing::Values("gpt2-packed", "llama-packed",
-                                         "bert-padded", "t5-padded"),
-                       ::testing::Values("f64"),
-                       ::testing::Values("", "dp=2,tp=2", "cp=2"),
-                       ::testing::Values(2)),
-    caseName);
-INSTANTIATE_TEST_SUITE_P(
-    MasksSingle, ReferenceTest,
-    ::testing::Combine(::testing::Values("llama-packed", "bert-padded"),
-                       ::testing::Values("f32"), ::testing::Values("dp=2,cp=2"),
-                       ::testing::Values(1)),
-    caseName);
-
-/// Labels of prompts and padding are ignored; of a fourth of the batch all are.
-INSTANTIATE_TEST_SUITE_P(
-    Answers, ReferenceTest,
-    ::testing::Combine(::testing::Values("llama-answers"),
-                       ::testing::Values("f64"),
-                       ::testing::Values("", "tp=2", "dp=2,tp=2", "dp=4",
-                                         "cp=2", "pp=2", "pp=2,dp=2"),
-                       ::testing::Values(1, 4)),
-    caseName);
-INSTANTIATE_TEST_SUITE_P(AnswersSingle, ReferenceTest,
-                         ::testing::Combine(::testing::Values("llama-answers"),
-                                            ::testing::Values("f32"),
-                                            ::testing::Values("", "pp=2,dp=2"),
-                                            ::testing::Values(4)),
-                         caseName);
-INSTANTIATE_TEST_SUITE_P(Answers, KeptGradientsTest,
-                         ::testing::Combine(::testing::Values("llama-answers"),
-                                            ::testing::Values("f64"),
-                                            ::testing::Values("dp=2,tp=2"),
-                                            ::testing::Values(1, 4)),
-                         caseName);
-
-/// Lookups of the padding token have no gradient, while the tied head's stays.
-INSTANTIATE_TEST_SUITE_P(
-    PaddingRow, ReferenceTest,
-    ::testing::Combine(::testing::Values("llama-padding"),
-                       ::testing::Values("f64"),
-                       ::testing::Values("", "tp=2", "dp=2,tp=2", "cp=2",
-                                         "pp=2,dp=2"),
-                       ::testing::Values(2)),
-    caseName);
-INSTANTIATE_TEST_SUITE_P(PaddingRowSingle, ReferenceTest,
-                         ::testing::Combine(::testing::Values("llama-padding"),
-                                            ::testing::Values("f32"),
-                                            ::testing::Values("tp=2"),
-                                            ::testing::Values(1)),
-                         caseName);
-
-/// The load-balance loss is that of the tokens which are no padding.
-INSTANTIATE_TEST_SUITE_P(
-    PaddedMixtral, ReferenceTest,
-    ::testing::Combine(::testing::Values("mixtral-padded"),
-                       ::testing::Values("f64"),
-                       ::testing::Values("", "tp=2", "ep=2", "cp=2",
-                                         "dp=2,ep=2", "pp=2"),
-                       ::testing::Values(1)),
-    caseName);
-
-/// There is one micro-batch: several would have another load-balance loss each.
-INSTANTIATE_TEST_SUITE_P(
-    Mixtral, ReferenceTest,
-    ::testing::Combine(::testing::Values("mixtral"),
-                       ::testing::Values("f64", "f32"),
-                       ::testing::Values("", "tp=2", "ep=2", "ep=4",
-                                         "dp=2,ep=2", "ep=2,tp=2"),
-                       ::testing::Values(1)),
-    caseName);
-INSTANTIATE_TEST_SUITE_P(
-    Mixtral, KeptGradientsTest,
-    ::testing::Combine(::testing::Values("mixtral"), ::testing::Values("f64"),
-                       ::testing::Values("ep=2,tp=2", "ep=4,dp=2"),
-                       ::testing::Values(1)),
-    caseName);
+INSTANTIATE_TEST_SUITE_P(Models, ReferenceTest,
+                         ::testing::ValuesIn(allCases(false)), caseName);
+INSTANTIATE_TEST_SUITE_P(Models, KeptGradientsTest,
+                         ::testing::ValuesIn(allCases(true)), caseName);
 
 } // namespace

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
-#include "test/Numerics/Trainer.h"
+#include "test/Numerics/Reference.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -15,17 +15,13 @@ namespace {
 constexpr size_t kBatch = 8, kSequence = 8, kTokens = kBatch * kSequence;
 constexpr int kSeparator = 2, kPadding = 0;
 
-std::string configOf(const char *family) {
-  return std::string(REFERENCE_DIRECTORY) + "/" + family + "/config.json";
-}
-
 std::string compile(const char *family, const char *mesh = "dp=2") {
   Build build;
   build.mesh = mesh;
   build.sequence = kSequence;
   build.documentMask = family == std::string("llama-packed");
   build.paddingMask = family != std::string("llama-packed");
-  return compileModel(configOf(family), build);
+  return compileModel(referenceConfig(family), build);
 }
 
 tsr_batch batchOf(const Tokens &ids, const Tokens &labels,
@@ -73,11 +69,11 @@ TEST(Segments, DocumentsTrainAsAlone) {
   Build build;
   build.sequence = kSequence / 2;
   build.batch = 2 * kBatch;
-  double alone = lossOf(compileModel(configOf("llama-packed"), build),
+  double alone = lossOf(compileModel(referenceConfig("llama-packed"), build),
                         batchOf(ids, labels));
   build.sequence = kSequence;
   build.batch = kBatch;
-  double mixed = lossOf(compileModel(configOf("llama-packed"), build),
+  double mixed = lossOf(compileModel(referenceConfig("llama-packed"), build),
                         batchOf(ids, labels));
   EXPECT_NEAR(packed / alone, 1, 1e-13);
   EXPECT_GT(std::abs(packed / mixed - 1), 1e-6);
@@ -159,7 +155,7 @@ TEST(Segments, RefusesThoseThatAModelHasNot) {
   Tokens ids = anyTokens(kTokens), labels = ids, segments(kTokens, 0);
   Build build;
   build.sequence = kSequence;
-  std::string plain = compileModel(configOf("bert"), build);
+  std::string plain = compileModel(referenceConfig("bert"), build);
   EXPECT_EQ(refusal(plain, batchOf(ids, labels, &segments)),
             "the model's attention has no mask of documents or padding; leave "
             "segments NULL, or compile it with --document-mask or "
@@ -176,7 +172,7 @@ TEST(Segments, SeparatorsPredictNothingWhereLabelsAreIgnored) {
   Build build;
   build.sequence = kSequence;
   build.documentMask = build.ignoresLabels = true;
-  std::string path = compileModel(configOf("llama-packed"), build);
+  std::string path = compileModel(referenceConfig("llama-packed"), build);
   Tokens tokens = anyTokens(kBatch * (kSequence + 1)), ids, labels;
   for (size_t k = 0; k < tokens.size(); ++k) {
     if (k % (kSequence + 1) == 4)

@@ -1,6 +1,7 @@
 //===- UnrollingTest.cpp - wrong steps of rows are not the model ----------===//
-// Every operand of the programs for generation, replaced by every other value
-// that it could read: compareUnrolled takes none of them for the model.
+// Every operand of each causal model's programs for generation, replaced by
+// every other value that it could read: compareUnrolled takes none of them for
+// the model.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,7 +13,7 @@
 #include "tessera/Inference/Correspondence.h"
 #include "tessera/Inference/Passes.h"
 #include "tessera/Pipelines/Compile.h"
-#include "test/Numerics/Model.h"
+#include "test/Models.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -20,35 +21,16 @@ using namespace tessera;
 
 namespace {
 
-const char *const kModels[] = {
-    R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4, "n_embd": 32,
-        "n_positions": 16, "vocab_size": 61, "resid_pdrop": 0.1})",
-    R"({"model_type": "mistral", "num_hidden_layers": 2, "hidden_size": 32,
-        "intermediate_size": 44, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "max_position_embeddings": 16,
-        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu",
-        "sliding_window": 5})",
-    R"({"model_type": "qwen2", "num_hidden_layers": 2, "hidden_size": 32,
-        "intermediate_size": 44, "num_attention_heads": 4,
-        "num_key_value_heads": 1, "max_position_embeddings": 16,
-        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu"})",
-    R"({"model_type": "mixtral", "num_hidden_layers": 2, "hidden_size": 32,
-        "intermediate_size": 44, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "max_position_embeddings": 16,
-        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu",
-        "num_local_experts": 4, "num_experts_per_tok": 2})"};
-
 /// The model, and what generates.
 struct Programs {
-  explicit Programs(const char *config) {
+  explicit Programs(const test::TestModel &model) {
     DialectRegistry registry;
     registerCompilerDialects(registry);
     context.appendDialectRegistry(registry);
     context.disableMultithreading();
     ImportOptions options;
     options.sizes.batch = 1;
-    auto imported = importModel(
-        &context, test::scratchFile("config.json", config), options);
+    auto imported = importModel(&context, model.path(), options);
     EXPECT_TRUE(succeeded(imported));
     whole = std::move(*imported);
     steps = whole->clone();
@@ -80,12 +62,12 @@ SmallVector<Value> othersOf(OpOperand &operand, func::FuncOp step) {
   return others;
 }
 
-class UnrollingTest : public ::testing::TestWithParam<int> {};
+class UnrollingTest : public ::testing::TestWithParam<test::TestModel> {};
 
 TEST_P(UnrollingTest, OneWrongOperandIsAnotherModel) {
-  Programs programs(kModels[GetParam()]);
-  for (StringRef name : {"decode", "mixed", "score"}) {
-    func::FuncOp step = programs.step(name);
+  Programs programs(GetParam());
+  for (auto step : programs.steps->getOps<func::FuncOp>()) {
+    StringRef name = step.getName();
     EXPECT_EQ(compareUnrolled(step, programs.loss()), "");
     int64_t mutants = 0;
     step.walk([&](Operation *op) {
@@ -106,7 +88,7 @@ TEST_P(UnrollingTest, OneWrongOperandIsAnotherModel) {
 }
 
 TEST_P(UnrollingTest, AnotherScaleOrWindowIsAnotherModel) {
-  Programs programs(kModels[GetParam()]);
+  Programs programs(GetParam());
   func::FuncOp step = programs.step("decode");
   Builder b(&programs.context);
   for (auto op : step.getOps<nn::CachedAttentionOp>()) {
@@ -121,7 +103,9 @@ TEST_P(UnrollingTest, AnotherScaleOrWindowIsAnotherModel) {
   EXPECT_EQ(compareUnrolled(step, programs.loss()), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, UnrollingTest,
-                         ::testing::Range(0, int(std::size(kModels))));
+INSTANTIATE_TEST_SUITE_P(
+    Models, UnrollingTest,
+    ::testing::ValuesIn(test::testModels(&test::TestModel::isCausal)),
+    test::NameOfModel());
 
 } // namespace

@@ -20,7 +20,7 @@ import make_generation_reference as generation
 import make_transformers_reference as reference
 
 HERE = pathlib.Path(__file__).parent
-FAMILIES = ("gpt2", "llama", "mistral-window", "mixtral")
+FAMILIES = ("gpt2", "llama", "mistral", "mixtral")
 TOKENIZER = HERE.parents[1] / "Runtime" / "tokenizer" / "reference" / "gpt2"
 VOCABULARY, TEXT = 29, 8   # less than any family has
 TEXTS = [{"prompt": "The runtime of the ", "choices": ["program", " compiler and its tests"], "answer": 0},

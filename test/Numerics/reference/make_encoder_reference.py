@@ -4,7 +4,7 @@ in float64; and filled.json in bert-padded.
 
     python3 make_encoder_reference.py bert bert-padded t5 t5-v1.1 t5-padded
 
-Weights are those of weights.safetensors, the config is that of config.json. Needs torch and transformers (made with 2.15 and 5.24);
+Weights are those of weights.safetensors, the config is that of config.json or of test/models. Needs torch and transformers (made with 2.15 and 5.24);
 nothing of Tessera is used. As in make_transformers_reference.py everything is computed in float64.
 
 hidden                the last hidden states, [sequences, positions, hidden size]
@@ -38,7 +38,7 @@ def class_of(folder):
 def weights_of(folder):
     """Loads a model as transformers reads its own files."""
     with tempfile.TemporaryDirectory() as copy:
-        shutil.copy(folder / "config.json", copy)
+        (pathlib.Path(copy) / "config.json").write_text(json.dumps(base.config_of(folder.name)))
         shutil.copy(folder / "weights.safetensors", pathlib.Path(copy) / "model.safetensors")
         model = class_of(folder).from_pretrained(copy, attn_implementation="eager")
     return model.config, model.state_dict()

@@ -3,8 +3,8 @@
 
     python3 make_generation_reference.py
 
-Models are those of the directories next to it, whose weights are read, but with room for 72 positions; GPT-2, which has a
-table of them, keeps its own. T5 reads the prompt as a source, and its positions are those of new texts. Needs torch and transformers (made with 2.15 and 5.23); nothing of Tessera is used. As in
+Models are those of test/models that continue texts, and BESIDE. Weights are those of the directories next to it, but there is
+room for 72 positions; GPT-2, which has a table of them, keeps its own. T5 reads the prompt as a source, and its positions are those of new texts. Needs torch and transformers (made with 2.15 and 5.23); nothing of Tessera is used. As in
 make_transformers_reference.py everything is computed in float64. Per family: the positions, the prompt, the new tokens, and the
 logarithm of each one's probability; the same, as "penalized", with a repetition penalty.
 """
@@ -16,49 +16,55 @@ import tempfile
 import torch
 import transformers
 
+import make_reference as base
 import make_transformers_reference as reference
 
 HERE = pathlib.Path(__file__).parent
-FAMILIES = ("gpt2", "llama", "mistral", "mistral-window", "qwen2", "qwen2-window", "mixtral", "t5", "t5-v1.1")
+BESIDE = ("mistral-linear", "qwen2-yarn", "t5-v1.1")
 POSITIONS, PROMPT, PENALTY = 72, [3, 1, 4, 1, 5, 9, 2, 6], 1.3
 
 
+def families():
+    names = sorted(path.stem for path in base.MODELS.glob("*.json"))
+    return [name for name in names if "mask_token_id" not in base.config_of(name)] + list(BESIDE)
+
+
 def config_of(family):
-    folder = HERE if family == "gpt2" else HERE / family
-    config = transformers.AutoConfig.for_model(**json.loads((folder / "config.json").read_text()))
-    if family != "gpt2" and not is_pair(family):
+    config = transformers.AutoConfig.for_model(**base.config_of(family))
+    if not has_table(config) and not config.is_encoder_decoder:
         config.max_position_embeddings = POSITIONS
-    return config, folder
+    return config
 
 
-def is_pair(family):
-    return family.startswith("t5")
+def has_table(config):
+    """Returns whether the model has a table of positions, whose rows are weights."""
+    return config.model_type == "gpt2"
 
 
-def class_of(family):
-    return transformers.T5ForConditionalGeneration if is_pair(family) else transformers.AutoModelForCausalLM
+def class_of(config):
+    return transformers.T5ForConditionalGeneration if config.is_encoder_decoder else transformers.AutoModelForCausalLM
 
 
 def weights_of(family):
     """Loads a model as transformers reads its own files."""
-    config, folder = config_of(family)
+    config = config_of(family)
     with tempfile.TemporaryDirectory() as copy:
         config.save_pretrained(copy)
-        shutil.copy(folder / "weights.safetensors", pathlib.Path(copy) / "model.safetensors")
-        return class_of(family).from_pretrained(copy).state_dict()
+        shutil.copy(HERE / family / "weights.safetensors", pathlib.Path(copy) / "model.safetensors")
+        return class_of(config).from_pretrained(copy).state_dict()
 
 
 def model_of(family, weights):
-    config, _ = config_of(family)
+    config = config_of(family)
     config._attn_implementation = config._experts_implementation = "eager"
-    if is_pair(family):
+    if config.is_encoder_decoder:
         model = reference.untie(transformers.T5ForConditionalGeneration(config).double(), family)
     else:
         model = transformers.AutoModelForCausalLM.from_config(config).double()
     model.load_state_dict(weights)
     if family != "t5-v1.1":
         model.tie_weights()
-    return model.double().eval(), config.n_positions if family == "gpt2" else POSITIONS
+    return model.double().eval(), config.n_positions if has_table(config) else POSITIONS
 
 
 def logits_of(model, ids):
@@ -93,7 +99,7 @@ def generate(family, weights):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     # Files name types that are others from here on.
-    weights = {family: weights_of(family) for family in FAMILIES}
+    weights = {family: weights_of(family) for family in families()}
     reference.compute_in_double()
-    text = json.dumps({family: generate(family, weights[family]) for family in FAMILIES})
+    text = json.dumps({family: generate(family, weights[family]) for family in weights})
     (HERE / "generated.json").write_text(text.replace('}}, "', '}},\n "') + "\n")

@@ -110,10 +110,10 @@ def train(config, weights, tokens, flags):
 def main():
     torch.set_num_threads(1)
     use_double_in_muon()
-    config = json.loads((model.HERE / "config.json").read_text())
-    tokens = torch.tensor(json.loads((model.HERE / "expected.json").read_text())["tokens"])
+    config = model.config_of("gpt2")
+    tokens = torch.tensor(json.loads((model.HERE / "gpt2" / "expected.json").read_text())["tokens"])
     weights = model.initial(config)
-    first = json.loads((model.HERE / "expected.json").read_text())["steps"][0]["loss"]
+    first = json.loads((model.HERE / "gpt2" / "expected.json").read_text())["steps"][0]["loss"]
     same = model.loss(config, {name: w.double() for name, w in weights.items()}, tokens)
     assert abs(float(same) / first - 1) < 1e-12, "other weights than those of weights.safetensors"
     record = {"total_steps": TOTAL, "ways": {name: train(config, weights, tokens, flags) for name, flags in WAYS.items()}}

@@ -23,7 +23,7 @@ import make_transformers_reference as transformed
 
 # Rows and columns are split by tp; GPT-2 holds its matrices transposed, and T5 has a layer of each kind twice.
 ADAPTERS = {
-    "lora-gpt2": ("", "GPT2LMHeadModel", "GPT2Config", {"r": 3, "lora_alpha": 6, "target_modules": ["c_attn", "c_proj", "c_fc"],
+    "lora-gpt2": ("gpt2", "GPT2LMHeadModel", "GPT2Config", {"r": 3, "lora_alpha": 6, "target_modules": ["c_attn", "c_proj", "c_fc"],
                                                         "fan_in_fan_out": True, "task_type": "CAUSAL_LM"}),
     "lora-llama": ("llama", "LlamaForCausalLM", "LlamaConfig", {
         "r": 2, "lora_alpha": 3, "target_modules": ["q_proj", "v_proj", "o_proj", "down_proj"], "task_type": "CAUSAL_LM"}),
@@ -35,7 +35,7 @@ ADAPTERS = {
 
 def open_model(directory, weights, architecture, configuration):
     import transformers
-    config = json.loads((directory / "config.json").read_text())
+    config = base.config_of(directory.name)
     config = getattr(transformers, configuration)(**config, attn_implementation="eager")
     model = getattr(transformers, architecture)(config)
     missing = model.load_state_dict(weights, strict=False)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the files next to it: what an independent GPT-2 computes for config.json, in float64.
+"""Makes the files in gpt2: what an independent GPT-2 computes for test/models/gpt2.json without dropout, in float64.
 
 A plain GPT-2 as Hugging Face's GPT2LMHeadModel defines it, and AdamW by its paper (Loshchilov and Hutter 2019) with
 global gradient-norm clipping. Needs PyTorch (made with Debian's python3-torch 1.13); nothing of Tessera is used.
@@ -16,10 +16,18 @@ import struct
 import torch
 
 HERE = pathlib.Path(__file__).parent
+MODELS = HERE.parents[1] / "models"
 BATCH, STEPS = 8, 2
 HYPER = {"lr": 1e-3, "min_lr": 1e-4, "warmup_steps": 0, "total_steps": 4, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8,
          "weight_decay": 0.1, "clip": 1.0}
 DTYPES = {torch.float32: "F32", torch.float64: "F64"}
+
+
+def config_of(name):
+    """The config of a reference: that of test/models, in which nothing is dropped, or one of its own."""
+    own = HERE / name / "config.json"
+    config = json.loads((own if own.exists() else MODELS / f"{name}.json").read_text())
+    return {key: 0.0 if "drop" in key and isinstance(value, float) else value for key, value in config.items()}
 
 
 def shapes(config):
@@ -131,15 +139,15 @@ def save(path, tensors):
 
 def main():
     torch.set_num_threads(1)
-    config = json.loads((HERE / "config.json").read_text())
+    config = config_of("gpt2")
     weights = initial(config)
     generator = torch.Generator().manual_seed(3)
     tokens = torch.randint(config["vocab_size"], (BATCH, config["n_positions"] + 1), generator=generator)
     tensors, steps = train(config, weights, tokens)
-    save(HERE / "weights.safetensors", weights)
-    save(HERE / "expected.safetensors", tensors)
+    save(HERE / "gpt2" / "weights.safetensors", weights)
+    save(HERE / "gpt2" / "expected.safetensors", tensors)
     record = {"hyperparameters": HYPER, "steps": steps, "tokens": tokens.tolist()}
-    (HERE / "expected.json").write_text(json.dumps(record) + "\n")
+    (HERE / "gpt2" / "expected.json").write_text(json.dumps(record) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Makes the files in the directories next to it: what Hugging Face's `transformers` computes for a config.json, in float64.
 
-    python3 make_transformers_reference.py FAMILY..
+    python3 make_transformers_reference.py NAME..
 
+A NAME is that of a file in test/models, whose dropout is left out, or one of FAMILIES. Of the latter, cases.json says on which
+meshes ReferenceTest runs it; others run on those that their heads and experts allow.
 Needs torch and transformers (made with 2.15 and 5.23); nothing of Tessera is used. transformers computes norms, softmax and
 rotations in float32 whatever the model's type is; here that name means float64, so that all of it is. Hyperparameters,
 AdamW and the files are those of make_reference.py:
 
-config.json           as transformers wrote it
+config.json           as transformers wrote it; not of test/models
 weights.safetensors   initial parameters, as transformers wrote them
 expected.safetensors  "gradient.N.NAME" (before clipping) and "parameter.N.NAME" (after the update) of steps 1 and 2, F64
 expected.json         tokens (of a masked model: ids, labels, token_types; of T5 and of answers: ids, labels; where it pads: segments), hyperparameters; loss, gradient norm and learning rate of both steps; whether attention stays within documents, or sees no padding
@@ -25,41 +27,18 @@ import make_reference as base
 
 COMMON = {"vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 1, "num_attention_heads": 4,
           "num_key_value_heads": 2, "max_position_embeddings": 8, "rms_norm_eps": 1e-5}
-# Every rotation is scaled in another way; of grouped heads, biases, ties and free head sizes each occurs and lacks once.
+# Configs beside those of test/models have rotations that are scaled in other ways, or data of other kinds.
 FAMILIES = {
-    "llama": ("LlamaForCausalLM", "LlamaConfig", {
-        **COMMON, "num_hidden_layers": 2, "num_attention_heads": 8, "head_dim": 4, "tie_word_embeddings": False,
-        "rope_parameters": {"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
-                            "high_freq_factor": 4.0, "original_max_position_embeddings": 7}}),
-    "mistral": ("MistralForCausalLM", "MistralConfig", {
+    "mistral-linear": ("MistralForCausalLM", "MistralConfig", {
         **COMMON, "num_key_value_heads": 4, "head_dim": 6, "sliding_window": 8, "tie_word_embeddings": False,
         "rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.0}}),
-    "qwen2": ("Qwen2ForCausalLM", "Qwen2Config", {
+    "qwen2-yarn": ("Qwen2ForCausalLM", "Qwen2Config", {
         **COMMON, "hidden_size": 32, "tie_word_embeddings": True,
         "rope_parameters": {"rope_type": "yarn", "rope_theta": 100.0, "factor": 2.0, "beta_slow": 0.1,
                             "original_max_position_embeddings": 4}}),
-    # Windows shorter than the sequence: in all layers, and in those from max_window_layers on.
-    "mistral-window": ("MistralForCausalLM", "MistralConfig", {
-        **COMMON, "num_hidden_layers": 2, "sliding_window": 3, "tie_word_embeddings": False,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
-    "qwen2-window": ("Qwen2ForCausalLM", "Qwen2Config", {
-        **COMMON, "num_hidden_layers": 2, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1,
-        "tie_word_embeddings": True, "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
-    "mixtral": ("MixtralForCausalLM", "MixtralConfig", {
-        **COMMON, "num_hidden_layers": 2, "num_local_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": False,
-        "output_router_logits": True, "router_aux_loss_coef": 0.05,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
-    "bert": ("BertForMaskedLM", "BertConfig", {
-        "vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "max_position_embeddings": 8, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}),
     # Fine-tuned on answers: labels of prompts and of padding are ignored.
     "llama-answers": ("LlamaForCausalLM", "LlamaConfig", {
         **COMMON, "tie_word_embeddings": True, "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
-    # Distances above max_distance occur, and heads that together are larger than the hidden size.
-    "t5": ("T5ForConditionalGeneration", "T5Config", {
-        "vocab_size": 37, "d_model": 16, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 4, "n_positions": 10,
-        "relative_attention_num_buckets": 8, "relative_attention_max_distance": 7, "dropout_rate": 0.0,
-        "feed_forward_proj": "relu", "decoder_start_token_id": 0}),
     "t5-v1.1": ("T5ForConditionalGeneration", "T5Config", {
         "vocab_size": 37, "d_model": 16, "d_kv": 6, "d_ff": 20, "num_layers": 1, "num_decoder_layers": 2, "num_heads": 4,
         "n_positions": 10, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 7, "dropout_rate": 0.0,
@@ -233,30 +212,48 @@ def train(model, data, family):
     return tensors, steps
 
 
-def make(family):
+def open_config(family):
+    """The class of a model, and its config."""
     import transformers
-    architecture, configuration, keys = FAMILIES[family]
-    config = getattr(transformers, configuration)(**keys, attn_implementation="eager", experts_implementation="eager")
-    model = untie(getattr(transformers, architecture)(config), family)
+    if family in FAMILIES:
+        architecture, configuration, keys = FAMILIES[family]
+        made = getattr(transformers, configuration)(**keys)
+    else:
+        keys = base.config_of(family)
+        architecture, made = keys["architectures"][0], transformers.AutoConfig.for_model(**keys)
+    made._attn_implementation = made._experts_implementation = "eager"
+    return getattr(transformers, architecture), made
+
+
+def write_files(model, family):
+    """weights.safetensors and config.json, as transformers writes them."""
+    target = base.HERE / family
+    with tempfile.TemporaryDirectory() as scratch:
+        model.save_pretrained(scratch)
+        shutil.copy(pathlib.Path(scratch) / "model.safetensors", target / "weights.safetensors")
+        text = (pathlib.Path(scratch) / "config.json").read_text()
+    if family == "t5-v1.1":  # published files say false: transformers 5 writes true, and keeps the rest of it in a key of its own
+        text = text.replace('"tie_word_embeddings": true', '"tie_word_embeddings": false')
+        text = text.replace('  "scale_decoder_outputs": false,\n', "")
+    if "bert" in family:  # transformers leaves this to the tokenizer
+        text = text.replace('  "max_pos', '  "mask_token_id": 36,\n  "max_pos')
+    if family in FAMILIES:
+        (target / "config.json").write_text(text)
+
+
+def make(family):
+    architecture, config = open_config(family)
+    model = untie(architecture(config), family)
     randomize(model)
     target = base.HERE / family
     target.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        model.save_pretrained(scratch)
-        text = (pathlib.Path(scratch) / "config.json").read_text()
-        if family == "t5-v1.1":  # published files say false: transformers 5 writes true, and keeps the rest of it in a key of its own
-            text = text.replace('"tie_word_embeddings": true', '"tie_word_embeddings": false')
-            text = text.replace('  "scale_decoder_outputs": false,\n', "")
-        if "bert" in family:  # transformers leaves this to the tokenizer
-            text = text.replace('  "max_pos', '  "mask_token_id": 36,\n  "max_pos')
-        (target / "config.json").write_text(text)
-        shutil.copy(pathlib.Path(scratch) / "model.safetensors", target / "weights.safetensors")
+    write_files(model, family)
     compute_in_double()
     weights = model.state_dict()
-    model = untie(getattr(transformers, architecture)(config).double(), family)
+    model = untie(architecture(config).double(), family)
     model.load_state_dict(weights)
-    data = (pairs(config) if "T5" in architecture else answers(config) if family in ("llama-answers", "mixtral-padded")
-            else packed(config) if "packed" in family else batch(config, "Masked" in architecture))
+    data = (pairs(config) if config.is_encoder_decoder else answers(config) if family in ("llama-answers", "mixtral-padded")
+            else packed(config) if "packed" in family else batch(config, "Masked" in architecture.__name__))
     data = padded(config, data) if "padded" in family else data
     tensors, steps = train(model, data, family)
     base.save(target / "expected.safetensors", tensors)

@@ -6,6 +6,7 @@
 
 #include "tessera/encoder.hpp"
 #include "test/Numerics/Model.h"
+#include "test/Numerics/Reference.h"
 #include <gtest/gtest.h>
 
 using namespace tessera::test;
@@ -29,9 +30,7 @@ std::string compileFor(const Case &test, const char *device) {
   build.flags = {{"programs", "encode"}};
   if (test.model[0] == 'b')
     build.flags.emplace_back("max-predictions", std::to_string(kPredictions));
-  return compileModel(std::string(REFERENCE_DIRECTORY) + "/" + test.model +
-                          "/config.json",
-                      build);
+  return compileModel(referenceConfig(test.model), build);
 }
 
 tessera::Encoder encoderOn(const Case &test, const char *device) {

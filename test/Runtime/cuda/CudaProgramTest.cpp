@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
-#include "test/Numerics/Trainer.h"
+#include "test/Numerics/Reference.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
@@ -62,8 +62,7 @@ std::string compileFor(const Case &test, const char *device) {
     build.flags = {{"expert-buffer", test.expertBuffer}};
   build.emulateGrid = true;
   build.device = device;
-  return compileModel(test.model ? std::string(REFERENCE_DIRECTORY) + "/" +
-                                       test.model + "/config.json"
+  return compileModel(test.model ? referenceConfig(test.model)
                                  : smallModelWithDropout(),
                       build);
 }
