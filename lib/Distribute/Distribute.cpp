@@ -1,11 +1,11 @@
 //===- Distribute.cpp - distributes a serial program over a mesh ----------===//
 
 #include "lib/Distribute/Placement.h"
-#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Distribute/Passes.h"
-#include "tessera/Options/PlanOptions.h"
+#include "tessera/Options/PlanRules.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_DISTRIBUTEPASS
@@ -314,12 +314,12 @@ LogicalResult checkExperts(func::FuncOp func, MeshAttr mesh) {
 LogicalResult checkInvariance(func::FuncOp func, MeshAttr mesh) {
   if (!chunksOf(func))
     return success();
+  MeshShape shape;
   for (StringAttr axis : mesh.getAxes())
-    if (mesh.getSize(axis) > 1 && axis != kDataAxis && axis != kTensorAxis)
-      return func.emitError() << "--layout-invariant does not support mesh "
-                                 "axis '"
-                              << axis.getValue() << "'; use dp and tp";
-  return success();
+    if (std::optional<MeshAxis> known = fromName<MeshAxis>(axis.str()))
+      shape.axes.push_back({*known, mesh.getSize(axis)});
+  std::string why = checkInvariantMesh(shape);
+  return why.empty() ? success() : func.emitError() << why;
 }
 
 LogicalResult DistributePass::distribute(func::FuncOp func,

@@ -1,6 +1,7 @@
 //===- PlanFlags.cpp - text to options and back ---------------------------===//
 
 #include "tessera/Options/PlanFlags.h"
+#include "tessera/Options/OptimizerDefaults.h"
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -300,9 +301,48 @@ std::string tessera::flagText(FlagCheck, const DeviceTarget &value) {
   return hasArch ? kind + ":" + value.arch : kind;
 }
 
+const std::vector<PlanFlag> &tessera::planFlags() {
+  static const std::vector<PlanFlag> flags = {
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
+  {flagName(#NAME), FlagPurpose::PURPOSE, [](const PlanOptions &plan) {        \
+     return flagText(FlagCheck::CHECK, plan.FIELD);                            \
+   }},
+#define DRIVER_FLAG PLAN_FLAG
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  };
+  return flags;
+}
+
+GivenFlags tessera::flagsFor(FlagPurpose purpose) {
+  GivenFlags flags;
+  for (const PlanFlag &flag : planFlags())
+    if (flag.purpose == purpose)
+      flags.insert(flag.name);
+  return flags;
+}
+
+GivenFlags tessera::changedFlags(const PlanOptions &plan) {
+  // An optimizer's own values and a single micro-batch are no change, whether
+  // they are filled in or not.
+  PlanOptions changed = plan, standard;
+  standard.sizes.microBatches = 1;
+  changed.sizes.microBatches = std::max<int64_t>(plan.sizes.microBatches, 1);
+  standard.optimizer.kind = plan.optimizer.kind;
+  standard.optimizer = completed(standard.optimizer);
+  changed.optimizer = completed(plan.optimizer);
+  GivenFlags flags;
+  for (const PlanFlag &flag : planFlags())
+    if (flag.text(changed) != flag.text(standard))
+      flags.insert(flag.name);
+  if (plan.optimizer.kind != OptimizerOptions().kind)
+    flags.insert(flagName("optimizer"));
+  return flags;
+}
+
 std::string tessera::setFlag(PlanOptions &plan, const std::string &name,
                              const std::string &text) {
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   if (flagName(#NAME) == "--" + name)                                          \
     return readFlag("--" + name, FlagCheck::CHECK, text, plan.FIELD);
 #define PASS_FLAG PLAN_FLAG
@@ -320,7 +360,7 @@ template <typename Field> static constexpr bool isClassed(FlagCheck check) {
          namesPath(check);
 }
 
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   static_assert(isClassed<decltype(PlanOptions().FIELD)>(FlagCheck::CHECK),    \
                 "a text must be a Word, a File or a Directory: " #NAME);
 #define DRIVER_FLAG PLAN_FLAG
@@ -328,11 +368,12 @@ template <typename Field> static constexpr bool isClassed(FlagCheck check) {
 #include "tessera/Options/PlanFlags.def"
 
 std::optional<FlagCheck> tessera::checkOfFlag(const std::string &name) {
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   if (flagName(#NAME) == "--" + name)                                          \
     return FlagCheck::CHECK;
 #define DRIVER_FLAG PLAN_FLAG
-#define MESH_ALIAS(AXIS, NAME) PLAN_FLAG(mesh, NAME, Positive, Compiled, "")
+#define MESH_ALIAS(AXIS, NAME)                                                 \
+  PLAN_FLAG(mesh, NAME, Positive, Compiled, General, "")
 #include "tessera/Options/PlanFlags.def"
   return std::nullopt;
 }
@@ -350,7 +391,7 @@ std::string tessera::setPlannedFlag(PlanOptions &plan, const std::string &name,
                                     const std::string &text) {
   if (std::string why = refusePlanned(name); !why.empty())
     return why;
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   if (flagName(#NAME) == "--" + name)                                          \
     return readFlag("--" + name, FlagCheck::CHECK, text, plan.FIELD);
 #define DRIVER_FLAG PLAN_FLAG

@@ -3,11 +3,12 @@
 #include "tessera/Pipelines/Compile.h"
 #include "lib/Pipelines/DumpIR.h"
 #include "lib/Pipelines/Reproducer.h"
-#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Options/OptimizerDefaults.h"
+#include "tessera/Options/PlanRules.h"
 #include "tessera/Pipelines/FitMemory.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/ArtifactLimits.h"
@@ -101,7 +102,8 @@ static LogicalResult runReproducibly(PassManager &manager, ModuleOp module,
   return runWithReproducer(manager, module, plan.debugging.reproducer);
 }
 
-using BuildPipeline = void (*)(OpPassManager &, const PlanOptions &);
+using BuildPipeline = LogicalResult (*)(OpPassManager &, const PlanOptions &,
+                                        RefusePlan);
 
 namespace {
 struct ObservePasses : PassInstrumentation {
@@ -130,133 +132,25 @@ static LogicalResult runPasses(ModuleOp module, const PlanOptions &plan,
     watch.observer("input", "The model, serial", module);
     manager.addInstrumentation(std::make_unique<ObservePasses>(watch.observer));
   }
-  build(manager, plan);
+  auto refuse = [&](const Twine &why) { return module.emitError(why); };
+  if (failed(build(manager, plan, refuse)))
+    return failure();
   return runReproducibly(manager, module, plan);
 }
 
-/// What sums of a fixed order do not reach yet, with the nearest that they do.
-static LogicalResult checkInvariance(const PlanOptions &plan,
-                                     EmitError emitError) {
-  auto refuse = [&](const Twine &what, StringRef instead) {
-    return emitError() << "--layout-invariant does not support " << what << "; "
-                       << instead;
-  };
-  const StrategyOptions &strategies = plan.strategies;
-  if (strategies.layoutInvariant == 0)
-    return success();
-  if (plan.precision == Precision::BF16)
-    return refuse("precision 'bf16'", "use f32");
-  if (plan.device.target.isCuda())
-    return refuse("device 'cuda'", "use --device cpu");
-  if (strategies.sequenceParallel)
-    return refuse("--sequence-parallel, which adds over sequences on 'tp' and "
-                  "over the batch on 'dp'",
-                  "leave it out");
-  if (strategies.zero != ZeroStage::None)
-    return refuse("--zero, which adds squares over 'dp'", "use --zero 0");
-  if (plan.optimizer.kind == OptimizerKind::Muon)
-    return refuse("--optimizer muon, whose matrix products add over 'tp'",
-                  "use adamw, sgd or lion");
-  if (strategies.dpSync != DpSync::AllReduce)
-    return refuse("--dp-sync " + Twine(nameOf(strategies.dpSync)),
-                  "use --dp-sync all-reduce");
-  return success();
-}
-
-/// What a training step may have and programs for inference may not: nothing
-/// that is about training alone, if they are beside one.
-static LogicalResult checkTrainingOfInference(const PlanOptions &plan,
-                                              EmitError emitError) {
-  const StrategyOptions &strategies = plan.strategies;
-  if (!trains(plan.programs)) {
-    if (strategies.sequenceParallel || strategies.layoutInvariant ||
-        strategies.zero != ZeroStage::None ||
-        strategies.dpSync != DpSync::AllReduce ||
-        plan.memory.recompute != Recompute::None ||
-        !plan.memory.layerRecompute.ranges.empty() ||
-        plan.sizes.microBatches > 1)
-      return emitError()
-             << "--programs " << nameOf(plan.programs)
-             << " does not support --sequence-parallel, "
-                "--layout-invariant, --zero, --dp-sync, --recompute, "
-                "--layer-recompute and --micro-batches, which are about "
-                "training; leave them out";
-    return success();
-  }
-  auto refuse = [&](const Twine &what) {
-    return emitError() << "--programs train,generate does not support " << what
-                       << ", which splits or orders what both programs share "
-                          "in a way that only a training step knows; leave it "
-                          "out, or compile two artifacts";
-  };
-  if (strategies.layoutInvariant)
-    return refuse("--layout-invariant");
-  if (strategies.dpSync != DpSync::AllReduce)
-    return refuse("--dp-sync " + Twine(nameOf(strategies.dpSync)));
-  return success();
-}
-
-/// What generation does not reach yet, with the nearest that it does.
-static LogicalResult checkGeneration(const PlanOptions &plan,
-                                     EmitError emitError) {
-  if (trains(plan.programs) && plan.weights != WeightStorage::Precision)
-    return emitError() << "--weights int8 does not support training; give "
-                          "--programs generate, or leave it out";
-  if (!generates(plan.programs))
-    return success();
-  auto refuse = [&](const Twine &what, StringRef instead) {
-    return emitError() << "--programs " << nameOf(plan.programs)
-                       << " does not support " << what << "; " << instead;
-  };
-  if (plan.mesh.sizeOf(MeshAxis::Context) > 1 && trains(plan.programs))
-    return refuse(Twine("mesh axis '") + nameOf(MeshAxis::Context) + "'",
-                  "use dp, tp, pp and ep, or compile two artifacts");
-  if (plan.strategies.contextParallel != ContextParallel::AllGather)
-    return refuse("--context-parallel " +
-                      Twine(nameOf(plan.strategies.contextParallel)),
-                  "leave it out: on 'cp' a step splits caches, not a sequence");
-  if (failed(checkTrainingOfInference(plan, emitError)))
-    return failure();
-  int64_t lanes =
-      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
-  if (plan.generation.batch % lanes == 0)
-    return success();
-  return emitError() << "--max-batch " << plan.generation.batch
-                     << " cannot be split over " << lanes
-                     << " ranks of dp and ep; use a multiple of " << lanes;
-}
-
-/// What a program that encodes does not reach yet.
-static LogicalResult checkEncoding(const PlanOptions &plan,
-                                   EmitError emitError) {
-  return encodes(plan.programs) ? checkTrainingOfInference(plan, emitError)
-                                : success();
-}
-
-/// What programs for inference do not reach yet.
-static LogicalResult checkInference(const PlanOptions &plan,
-                                    EmitError emitError) {
-  return success(succeeded(checkGeneration(plan, emitError)) &&
-                 succeeded(checkEncoding(plan, emitError)));
+/// Refuses a plan whose options do not go together.
+static LogicalResult checkOptions(ModuleOp module, const PlanOptions &plan) {
+  std::string why = checkPlan(plan);
+  return why.empty() ? success() : module.emitError() << why;
 }
 
 LogicalResult tessera::distributeToStep(ModuleOp module,
                                         const PlanOptions &plan) {
-  auto emitError = [&] { return module.emitError(); };
-  if (failed(checkInvariance(plan, emitError)) ||
-      failed(checkInference(plan, emitError)))
-    return failure();
   PassManager manager(module.getContext(), module.getOperationName());
-  buildDistributePipeline(manager, plan);
+  auto refuse = [&](const Twine &why) { return module.emitError(why); };
+  if (failed(buildDistributePipeline(manager, plan, refuse)))
+    return failure();
   return runReproducibly(manager, module, plan);
-}
-
-static LogicalResult checkDevice(const PlanOptions &plan, EmitError emitError) {
-  if (plan.device.target.isCuda() && plan.precision == Precision::F64 &&
-      !plan.device.emulateGrid)
-    return emitError() << "precision 'f64' is not supported on device 'cuda'; "
-                          "use f32 or bf16, or --device cpu";
-  return success();
 }
 
 /// A program for a GPU is a list of calls: it is compiled here and run
@@ -306,9 +200,7 @@ static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
                                    const PassWatch &watch = {}) {
   PlanOptions plan = given;
   auto emitError = [&] { return module.emitError(); };
-  if (failed(checkDevice(plan, emitError)) ||
-      failed(checkInvariance(plan, emitError)) ||
-      failed(checkInference(plan, emitError)) || failed(checkSizes(module)))
+  if (failed(checkOptions(module, plan)) || failed(checkSizes(module)))
     return failure();
   FailureOr<SharedObjectOptions> code = codeOptions(plan, emitError);
   if (failed(code))

@@ -7,6 +7,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Options/PlanRules.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -57,11 +58,12 @@ LogicalResult Search::measure(Candidate &candidate) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(module.getContext(), module.getOperationName());
   manager.enableVerifier(false);
-  buildDistributePipeline(manager, options);
-  buildLowerPipeline(manager, options);
-  buildCommunicatePipeline(manager, options);
-  buildMemoryPipeline(manager, options);
-  if (failed(manager.run(*copy)))
+  auto refuse = [&](const Twine &why) { return module.emitError(why); };
+  if (failed(buildDistributePipeline(manager, options, refuse)) ||
+      failed(buildLowerPipeline(manager, options, refuse)) ||
+      failed(buildCommunicatePipeline(manager, options, refuse)) ||
+      failed(buildMemoryPipeline(manager, options, refuse)) ||
+      failed(manager.run(*copy)))
     return failure();
   FailureOr<SmallVector<func::FuncOp>> programs = nn::findPrograms(*copy);
   if (failed(programs))
@@ -128,11 +130,10 @@ FailureOr<Candidate> Search::find(int64_t limit) {
 LogicalResult tessera::fitMemory(ModuleOp module, PlanOptions &plan) {
   MemoryOptions &memory = plan.memory;
   bool isAuto = memory.recompute == Recompute::Auto;
+  if (std::string why = checkPlan(plan); !why.empty())
+    return module.emitError() << why;
   if (memory.limit == 0)
-    return isAuto ? module.emitError() << "--recompute auto fits a plan into "
-                                          "memory; say how much there is with "
-                                          "--memory-limit"
-                  : success();
+    return success();
   Search search(module, plan);
   Candidate given = {memory.recompute, memory.recomputeLayers};
   if (!isAuto && failed(search.measure(given)))

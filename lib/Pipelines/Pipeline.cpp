@@ -13,6 +13,7 @@
 #include "tessera/Memory/Passes.h"
 #include "tessera/Model/Passes.h"
 #include "tessera/Options/OptimizerDefaults.h"
+#include "tessera/Options/PlanRules.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Target/Passes.h"
 #include "tessera/Train/Passes.h"
@@ -182,8 +183,8 @@ static void buildTrainPipeline(OpPassManager &passes, const PlanOptions &plan) {
   passes.addPass(createAddOptimizerPass(optimizerOf(plan)));
 }
 
-void tessera::buildDistributePipeline(OpPassManager &passes,
-                                      const PlanOptions &plan) {
+static void addDistributePasses(OpPassManager &passes,
+                                const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
   const bool isTrained = trains(plan.programs);
   if (isTrained)
@@ -213,8 +214,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
     passes.addPass(createMarkChunkedSumsPass());
 }
 
-void tessera::buildLowerPipeline(OpPassManager &passes,
-                                 const PlanOptions &plan) {
+static void addLowerPasses(OpPassManager &passes, const PlanOptions &plan) {
   if (plan.debugging.keepValues)
     passes.addPass(createNumberValuesPass());
   if (stagesOf(plan) > 1)
@@ -251,8 +251,8 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
     passes.addPass(createPadRowsPass());
 }
 
-void tessera::buildCommunicatePipeline(OpPassManager &passes,
-                                       const PlanOptions &plan) {
+static void addCommunicatePasses(OpPassManager &passes,
+                                 const PlanOptions &plan) {
   passes.addPass(createMergeCollectivesPass({plan.communication.bucketBytes}));
   BucketShardsPassOptions shards;
   shards.bucketBytes = plan.communication.bucketBytes;
@@ -265,8 +265,7 @@ void tessera::buildCommunicatePipeline(OpPassManager &passes,
     passes.addPass(createOverlapMessagesPass());
 }
 
-void tessera::buildMemoryPipeline(OpPassManager &passes,
-                                  const PlanOptions &plan) {
+static void addMemoryPasses(OpPassManager &passes, const PlanOptions &plan) {
   passes.addPass(createAnnotateSharingPass());
   if (plan.device.hasCudaKernels())
     passes.addPass(createGroupLaunchesPass());
@@ -277,8 +276,7 @@ void tessera::buildMemoryPipeline(OpPassManager &passes,
     passes.addPass(createCheckMessagesPass());
 }
 
-void tessera::buildCodePipeline(OpPassManager &passes,
-                                const PlanOptions &plan) {
+static void addCodePasses(OpPassManager &passes, const PlanOptions &plan) {
   passes.addPass(createAttachMetadataPass());
   // Host code takes the addresses of kernels, so these come first.
   if (plan.device.hasCudaKernels()) {
@@ -296,20 +294,64 @@ void tessera::buildCodePipeline(OpPassManager &passes,
     passes.addPass(createEmulateGridPass({plan.device.target.isCuda()}));
 }
 
-void tessera::buildMetadataPipeline(OpPassManager &passes,
-                                    const PlanOptions &plan) {
-  buildDistributePipeline(passes, plan);
-  buildLowerPipeline(passes, plan);
-  buildCommunicatePipeline(passes, plan);
-  buildMemoryPipeline(passes, plan);
+static void addMetadataPass(OpPassManager &passes, const PlanOptions &) {
   passes.addPass(createAttachMetadataPass());
 }
 
-void tessera::buildCompilePipeline(OpPassManager &passes,
-                                   const PlanOptions &plan) {
-  buildDistributePipeline(passes, plan);
-  buildLowerPipeline(passes, plan);
-  buildCommunicatePipeline(passes, plan);
-  buildMemoryPipeline(passes, plan);
-  buildCodePipeline(passes, plan);
+using AddPasses = void (*)(OpPassManager &, const PlanOptions &);
+
+/// Adds the passes of all parts, or none if the plan is refused.
+static LogicalResult build(OpPassManager &passes, const PlanOptions &plan,
+                           RefusePlan refuse, ArrayRef<AddPasses> parts) {
+  if (std::string why = checkPlan(plan); !why.empty())
+    return refuse(why);
+  for (AddPasses add : parts)
+    add(passes, plan);
+  return success();
+}
+
+LogicalResult tessera::buildDistributePipeline(OpPassManager &passes,
+                                               const PlanOptions &plan,
+                                               RefusePlan refuse) {
+  return build(passes, plan, refuse, {addDistributePasses});
+}
+
+LogicalResult tessera::buildLowerPipeline(OpPassManager &passes,
+                                          const PlanOptions &plan,
+                                          RefusePlan refuse) {
+  return build(passes, plan, refuse, {addLowerPasses});
+}
+
+LogicalResult tessera::buildCommunicatePipeline(OpPassManager &passes,
+                                                const PlanOptions &plan,
+                                                RefusePlan refuse) {
+  return build(passes, plan, refuse, {addCommunicatePasses});
+}
+
+LogicalResult tessera::buildMemoryPipeline(OpPassManager &passes,
+                                           const PlanOptions &plan,
+                                           RefusePlan refuse) {
+  return build(passes, plan, refuse, {addMemoryPasses});
+}
+
+LogicalResult tessera::buildCodePipeline(OpPassManager &passes,
+                                         const PlanOptions &plan,
+                                         RefusePlan refuse) {
+  return build(passes, plan, refuse, {addCodePasses});
+}
+
+LogicalResult tessera::buildMetadataPipeline(OpPassManager &passes,
+                                             const PlanOptions &plan,
+                                             RefusePlan refuse) {
+  return build(passes, plan, refuse,
+               {addDistributePasses, addLowerPasses, addCommunicatePasses,
+                addMemoryPasses, addMetadataPass});
+}
+
+LogicalResult tessera::buildCompilePipeline(OpPassManager &passes,
+                                            const PlanOptions &plan,
+                                            RefusePlan refuse) {
+  return build(passes, plan, refuse,
+               {addDistributePasses, addLowerPasses, addCommunicatePasses,
+                addMemoryPasses, addCodePasses});
 }

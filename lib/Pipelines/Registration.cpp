@@ -29,7 +29,7 @@
 #include "tessera/Lower/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Model/Passes.h"
-#include "tessera/Options/PlanFlags.h"
+#include "tessera/Options/PlanRules.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/Pipeline.h"
@@ -63,7 +63,7 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
       std::conditional_t<std::is_same_v<Field, bool>, Option<bool>,
                          Option<std::string, FlagParser>>;
 
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   FlagOption<decltype(PlanOptions().FIELD)> NAME{                              \
       *this, dashed(#NAME), llvm::cl::desc(HELP),                              \
       llvm::cl::init(initial(FlagCheck::CHECK, PlanOptions().FIELD))};
@@ -73,14 +73,26 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
       *this, "parameter-server",
       llvm::cl::desc("The same as dp-sync=parameter-server")};
 
+  /// The flags that a text gave.
+  GivenFlags given() const {
+    GivenFlags names;
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
+  if (NAME.hasValue())                                                         \
+    names.insert(flagName(#NAME));
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+    return names;
+  }
+
   PlanOptions plan() const {
     PlanOptions plan;
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   assign(plan.FIELD, FlagCheck::CHECK, NAME.getValue());
 #define PASS_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"
     if (parameterServer)
       plan.strategies.dpSync = DpSync::ParameterServer;
+    completePlan(plan, given());
     return plan;
   }
 
@@ -106,12 +118,25 @@ private:
   }
 };
 
-using BuildPipeline = void (*)(OpPassManager &, const PlanOptions &);
+using BuildPipeline = LogicalResult (*)(OpPassManager &, const PlanOptions &,
+                                        RefusePlan);
 
+/// Registers a pipeline that refuses what the driver refuses, a flag that its
+/// plan would ignore too.
 void registerPipeline(StringRef name, StringRef what, BuildPipeline build) {
-  PassPipelineRegistration<PipelineFlags>(
-      name, what, [build](OpPassManager &passes, const PipelineFlags &flags) {
-        build(passes, flags.plan());
+  registerPassPipeline(
+      name, what,
+      [build](OpPassManager &passes, StringRef text, RefusePlan refuse) {
+        PipelineFlags flags;
+        if (failed(flags.parseFromString(text)))
+          return failure();
+        const PlanOptions plan = flags.plan();
+        if (std::string why = checkPlan(plan, flags.given()); !why.empty())
+          return refuse(why);
+        return build(passes, plan, refuse);
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
+        handle(PipelineFlags());
       });
 }
 

@@ -1,7 +1,7 @@
 //===- SearchSpace.cpp - which plans there are ----------------------------===//
 
 #include "tessera/Plan/SearchSpace.h"
-#include "tessera/Options/PlanFlags.h"
+#include "tessera/Options/PlanRules.h"
 #include "tessera/Schedule/PipelineSchedule.h"
 #include <algorithm>
 #include <limits>
@@ -34,11 +34,14 @@ int64_t plan::microBatchOf(const PlanOptions &plan) {
 }
 
 bool SearchSpace::choosesLayers() const {
-  for (const char *flag :
-       {"--recompute", "--recompute-layers", "--layer-recompute"})
-    if (given.count(flag))
-      return false;
-  return true;
+  return !isGiven(FlagPurpose::Recomputation);
+}
+
+bool SearchSpace::isGiven(FlagPurpose purpose) const {
+  const GivenFlags flags = flagsFor(purpose);
+  return std::any_of(flags.begin(), flags.end(), [&](const std::string &flag) {
+    return given.count(flag) != 0;
+  });
 }
 
 /// Returns the plan with so many micro-batches.
@@ -69,6 +72,7 @@ public:
 private:
   bool isGiven(const char *name) const { return space.given.count(name) != 0; }
   std::vector<MeshShape> meshes() const;
+  std::vector<PlanOptions> withoutRefused();
   void addMicroBatches(PlanOptions plan);
   void addSchedules(PlanOptions plan);
   void addRecomputations(PlanOptions plan);
@@ -162,9 +166,7 @@ void Enumeration::addMicroBatches(PlanOptions plan) {
 
 void Enumeration::addSchedules(PlanOptions plan) {
   int64_t stages = plan.mesh.sizeOf(MeshAxis::Pipeline);
-  bool isFixed = isGiven("--schedule") || isGiven("--virtual-stages") ||
-                 isGiven("--stages");
-  if (stages == 1 || isFixed)
+  if (stages == 1 || space.isGiven(FlagPurpose::Stages))
     return addRecomputations(plan);
   for (auto [kind, chunks] : {std::pair{ScheduleKind::OneForwardOneBackward, 1},
                               std::pair{ScheduleKind::ZeroBubble, 1},
@@ -201,7 +203,22 @@ std::vector<PlanOptions> Enumeration::run() {
     setUsual(plan);
     addMicroBatches(plan);
   }
-  return std::move(plans);
+  return withoutRefused();
+}
+
+/// Leaves out the plans that ignore or contradict what is given. If that is all
+/// of them, one stays, for what is wrong with it.
+std::vector<PlanOptions> Enumeration::withoutRefused() {
+  GivenFlags given;
+  for (const auto &[name, text] : space.given)
+    given.insert(name);
+  std::vector<PlanOptions> kept;
+  for (const PlanOptions &plan : plans)
+    if (checkPlan(plan, given).empty())
+      kept.push_back(plan);
+  if (kept.empty() && !plans.empty())
+    kept.push_back(plans.front());
+  return kept;
 }
 
 std::vector<PlanOptions> plan::firstPlans(const SearchSpace &space) {
@@ -342,9 +359,8 @@ static std::set<int64_t> chunkCounts(int64_t layers, int64_t stages) {
 /// Varies the numbers of chunks on each stage.
 void Neighbours::varyChunks() {
   int64_t stages = from.mesh.sizeOf(MeshAxis::Pipeline);
-  for (const char *flag : {"--stages", "--schedule", "--virtual-stages"})
-    if (stages == 1 || space.given.count(flag))
-      return;
+  if (stages == 1 || space.isGiven(FlagPurpose::Stages))
+    return;
   for (int64_t count : chunkCounts(space.layers, stages)) {
     if (count == from.stages.virtualStages)
       continue;
@@ -430,21 +446,6 @@ std::vector<PlanOptions> plan::plansNextTo(const SearchSpace &space,
 
 std::vector<std::pair<std::string, std::string>>
 plan::chosenOptions(const SearchSpace &space, const PlanOptions &plan) {
-  static const std::set<std::string> chosen = {"--batch",
-                                               "--micro-batches",
-                                               "--mesh",
-                                               "--sequence-parallel",
-                                               "--zero",
-                                               "--schedule",
-                                               "--stages",
-                                               "--virtual-stages",
-                                               "--context-parallel",
-                                               "--recompute",
-                                               "--layer-recompute",
-                                               "--bucket-size",
-                                               "--device",
-                                               "--precision",
-                                               "--seq-length"};
   static const std::set<std::string> always = {"--batch", "--micro-batches",
                                                "--recompute"};
   const PlanOptions standard;
@@ -456,11 +457,10 @@ plan::chosenOptions(const SearchSpace &space, const PlanOptions &plan) {
     auto given = space.given.find(name);
     if (given != space.given.end())
       options.emplace_back(name.substr(2), given->second);
-    else if (chosen.count(name) && (text != usual || always.count(name)) &&
-             !text.empty())
+    else if ((text != usual || always.count(name)) && !text.empty())
       options.emplace_back(name.substr(2), text);
   };
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   add(FlagCheck::CHECK, flagName(#NAME),                                       \
       flagText(FlagCheck::CHECK, plan.FIELD),                                  \
       flagText(FlagCheck::CHECK, standard.FIELD));

@@ -82,11 +82,15 @@ bool Programs::hasOwners() const {
 }
 
 bool Programs::run(ModuleOp module,
-                   llvm::function_ref<void(OpPassManager &)> add) {
+                   llvm::function_ref<LogicalResult(OpPassManager &)> add) {
   firstError.clear();
   PassManager manager(&context);
-  add(manager);
-  return succeeded(manager.run(module));
+  return succeeded(add(manager)) && succeeded(manager.run(module));
+}
+
+LogicalResult Programs::refuse(const Twine &why) {
+  firstError = why.str();
+  return failure();
 }
 
 bool Programs::compileSerial(const std::string &path) {
@@ -108,13 +112,16 @@ bool Programs::compileSerial(const std::string &path) {
   return true;
 }
 
-void Programs::buildSerialPipeline(OpPassManager &manager) {
-  if (strategy.generates())
-    return buildSerialGenerationPipeline(manager, plan);
+LogicalResult Programs::buildSerialPipeline(OpPassManager &manager) {
+  if (strategy.generates()) {
+    buildSerialGenerationPipeline(manager, plan);
+    return success();
+  }
   PlanOptions none;
   none.sizes.microBatches = plan.sizes.microBatches;
   none.optimizer = plan.optimizer;
-  buildDistributePipeline(manager, none);
+  return buildDistributePipeline(
+      manager, none, [this](const Twine &why) { return refuse(why); });
 }
 
 bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
@@ -131,10 +138,13 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
     return false;
   plan.device.vectorBits = target->vectorBits;
   auto distribute = [&](OpPassManager &manager) {
-    buildDistributePipeline(manager, plan);
+    return buildDistributePipeline(
+        manager, plan, [this](const Twine &why) { return refuse(why); });
   };
   if (!run(*serial,
-           [&](OpPassManager &manager) { buildSerialPipeline(manager); }) ||
+           [&](OpPassManager &manager) {
+             return buildSerialPipeline(manager);
+           }) ||
       !run(*module, distribute))
     return false;
   (*module)->setAttr(rt::kOptionsAttr, metadataOptions);
@@ -147,7 +157,8 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
 }
 
 bool Programs::advance(ModuleOp module, Stage from, Stage to) {
-  auto passesBetween = [&](OpPassManager &manager) {
+  auto refused = [this](const Twine &why) { return refuse(why); };
+  auto passesBetween = [&](OpPassManager &manager) -> LogicalResult {
     auto isAhead = [&](Stage stage) { return from < stage && stage <= to; };
     if (isAhead(Stage::Localized)) {
       if (isPipeline())
@@ -158,10 +169,11 @@ bool Programs::advance(ModuleOp module, Stage from, Stage to) {
     }
     if (isAhead(Stage::Lowered))
       buildLowerLocalPipeline(manager, plan);
-    if (isAhead(Stage::Planned)) {
-      buildCommunicatePipeline(manager, plan);
-      buildMemoryPipeline(manager, plan);
-    }
+    if (!isAhead(Stage::Planned))
+      return success();
+    if (failed(buildCommunicatePipeline(manager, plan, refused)))
+      return failure();
+    return buildMemoryPipeline(manager, plan, refused);
   };
   return run(module, passesBetween);
 }
@@ -171,6 +183,7 @@ bool Programs::check(ModuleOp module) {
     manager.addPass(createCheckMemoryPass());
     if (isPipeline() || hasOwners())
       manager.addPass(createCheckMessagesPass());
+    return success();
   });
 }
 
@@ -206,6 +219,7 @@ std::shared_ptr<const ObjectCode> Programs::kernelsOf(ModuleOp module) {
     options.vectorBits = plan.device.vectorBits;
     if (!run(*copy, [&](OpPassManager &manager) {
           buildKernelToLLVMPipeline(manager, options);
+          return success();
         }))
       return failure();
     auto objects = emitObjects(*copy, *target);
@@ -233,6 +247,7 @@ FailureOr<ObjectCode> Programs::link(ModuleOp module) {
   if (!run(module, [&](OpPassManager &manager) {
         manager.addPass(createConvertRTToLLVMPass());
         manager.addPass(createArithToLLVMConversionPass());
+        return success();
       }))
     return failure();
   auto objects = emitObjects(module, *target);
@@ -246,6 +261,7 @@ FailureOr<ObjectCode> Programs::link(ModuleOp module) {
 bool Programs::compile(ModuleOp module, const std::string &path) {
   if (!run(module, [](OpPassManager &manager) {
         manager.addPass(createAttachMetadataPass());
+        return success();
       }))
     return false;
   auto metadata = module->getAttrOfType<StringAttr>(rt::kMetadataAttr);

@@ -61,9 +61,11 @@ public:
 
 private:
   bool compileSerial(const std::string &path);
-  void buildSerialPipeline(mlir::OpPassManager &manager);
+  mlir::LogicalResult buildSerialPipeline(mlir::OpPassManager &manager);
+  /// Records why a plan is refused.
+  mlir::LogicalResult refuse(const llvm::Twine &why);
   bool run(mlir::ModuleOp module,
-           llvm::function_ref<void(mlir::OpPassManager &)> add);
+           llvm::function_ref<mlir::LogicalResult(mlir::OpPassManager &)> add);
   std::shared_ptr<const ObjectCode> kernelsOf(mlir::ModuleOp module);
   mlir::FailureOr<ObjectCode> link(mlir::ModuleOp module);
 

@@ -58,10 +58,10 @@ protected:
     return succeeded(module) ? std::move(*module) : nullptr;
   }
 
-  bool run(ModuleOp module, llvm::function_ref<void(OpPassManager &)> add) {
+  bool run(ModuleOp module,
+           llvm::function_ref<LogicalResult(OpPassManager &)> add) {
     PassManager manager(&context);
-    add(manager);
-    return succeeded(manager.run(module));
+    return succeeded(add(manager)) && succeeded(manager.run(module));
   }
 
   /// Path of the artifact, which a test before may have compiled; "" if that
@@ -123,18 +123,21 @@ bool StepMutationTest::compile(TemporaryFile &file, Precision precision,
     return false;
   plan.device.vectorBits = target->vectorBits;
   (*module)->setAttr(rt::kOptionsAttr, (*right)->getAttr(rt::kOptionsAttr));
+  auto refuse = [&](const Twine &why) { return module->emitError(why); };
   if (!run(*module, [&](OpPassManager &manager) {
-        buildDistributePipeline(manager, plan);
+        LogicalResult built = buildDistributePipeline(manager, plan, refuse);
         manager.addPass(createNumberValuesPass());
+        return built;
       }))
     return false;
   apply(mutation, *module);
   if (!run(*module, [&](OpPassManager &manager) {
         manager.addPass(createLocalizePass({/*keep=*/true}));
         buildLowerLocalPipeline(manager, plan);
-        buildCommunicatePipeline(manager, plan);
-        buildMemoryPipeline(manager, plan);
-        buildCodePipeline(manager, plan);
+        return success(
+            succeeded(buildCommunicatePipeline(manager, plan, refuse)) &&
+            succeeded(buildMemoryPipeline(manager, plan, refuse)) &&
+            succeeded(buildCodePipeline(manager, plan, refuse)));
       }))
     return false;
   auto metadata = (*module)->getAttrOfType<StringAttr>(rt::kMetadataAttr);

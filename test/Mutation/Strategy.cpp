@@ -19,9 +19,11 @@ std::string Strategy::configPath() const {
 }
 
 std::string Strategy::apply(PlanOptions &plan) const {
-  plan.sizes.microBatches = generates() ? 1 : kMicroBatches;
-  plan.optimizer.clip = kClip;
-  plan.optimizer.epsilon = kEpsilon;
+  if (!generates()) {
+    plan.sizes.microBatches = kMicroBatches;
+    plan.optimizer.clip = kClip;
+    plan.optimizer.epsilon = kEpsilon;
+  }
   if (std::string why = plan.mesh.parse(mesh); !why.empty())
     return why;
   llvm::SmallVector<llvm::StringRef> words;

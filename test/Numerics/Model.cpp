@@ -88,8 +88,10 @@ static PlanOptions planOf(const Build &build) {
   plan.device.emulateGrid = build.emulateGrid;
   if (build.generates)
     plan.programs = ProgramSet::Generate;
-  plan.generation.batch = build.maxBatch;
-  plan.generation.chunk = build.prefillChunk;
+  if (generates(plan.programs)) {
+    plan.generation.batch = build.maxBatch;
+    plan.generation.chunk = build.prefillChunk;
+  }
   return plan;
 }
 

@@ -57,10 +57,11 @@ TEST(PlanFile, HoldsWhatNamesNoPath) {
       EXPECT_EQ(plan.options.size(), 2u) << name;
     }
   };
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   expectHeld(FlagCheck::CHECK, flagName(#NAME));
 #define DRIVER_FLAG PLAN_FLAG
-#define MESH_ALIAS(AXIS, NAME) PLAN_FLAG(mesh, NAME, Positive, Compiled, "")
+#define MESH_ALIAS(AXIS, NAME)                                                 \
+  PLAN_FLAG(mesh, NAME, Positive, Compiled, General, "")
 #include "tessera/Options/PlanFlags.def"
 }
 

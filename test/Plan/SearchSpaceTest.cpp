@@ -106,6 +106,27 @@ TEST(SearchSpace, AMeshNeedNotDivideTheBatch) {
   EXPECT_EQ(countsOf(space, "dp=4"), (std::set<int64_t>{3}));
 }
 
+/// No plan ignores or contradicts what is given.
+TEST(SearchSpace, GivenFlagsChooseMeshes) {
+  auto meshesWith = [](const char *flag, const char *text) {
+    SearchSpace space = spaceOf(8, 4, 4);
+    space.given[flag] = text;
+    EXPECT_EQ(setPlannedFlag(space.base, flag + 2, text), "");
+    std::set<std::string> meshes;
+    for (const PlanOptions &plan : firstPlans(space))
+      meshes.insert(plan.mesh.str());
+    return meshes;
+  };
+  EXPECT_EQ(meshesWith("--stages", "2,2"),
+            (std::set<std::string>{"pp=4", "pp=2,dp=2", "pp=2,tp=2"}));
+  EXPECT_EQ(meshesWith("--sequence-parallel", "true"),
+            (std::set<std::string>{"dp=2,tp=2", "pp=2,tp=2", "tp=4"}));
+  EXPECT_EQ(meshesWith("--zero", "2"),
+            (std::set<std::string>{"dp=4", "dp=2,tp=2", "pp=2,dp=2"}));
+  // Only one plan is left to say why there is none: cp is for long sequences.
+  EXPECT_EQ(meshesWith("--context-parallel", "ring").size(), 1u);
+}
+
 /// Among counts of equal sizes, the one with fewest sequences is taken, padding
 /// included.
 TEST(SearchSpace, MicroBatchesHaveLittlePadding) {

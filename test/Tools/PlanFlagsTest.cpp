@@ -10,7 +10,7 @@ namespace {
 
 TEST(PlanFlags, EachNameIsDeclaredOnce) {
   std::set<std::string> names;
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   EXPECT_TRUE(names.insert(flagName(#NAME)).second) << flagName(#NAME);
 #define DRIVER_FLAG PLAN_FLAG
 #define PASS_FLAG PLAN_FLAG
@@ -37,7 +37,7 @@ void expectReadBack(const char *name, FlagCheck check, const Field &value) {
 
 TEST(PlanFlags, WhatIsPrintedIsRead) {
   PlanOptions plan;
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   expectReadBack(#NAME, FlagCheck::CHECK, plan.FIELD);
 #define DRIVER_FLAG PLAN_FLAG
 #define PASS_FLAG PLAN_FLAG
@@ -151,7 +151,7 @@ TEST(PlanFlags, PathsAreNotPlanned) {
     EXPECT_EQ(why.find("a plan may not") != std::string::npos, isPath) << why;
     EXPECT_EQ(plan.debugging.reproducer + plan.debugging.dumpDirectory, "");
   };
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   expectPlanned(FlagCheck::CHECK, flagName(#NAME));
 #define DRIVER_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"

@@ -8,6 +8,7 @@
 
 #include "tessera/Options/PlanOptions.h"
 #include <optional>
+#include <set>
 #include <type_traits>
 
 namespace tessera {
@@ -29,6 +30,28 @@ enum class FlagCheck {
 constexpr bool namesPath(FlagCheck check) {
   return check == FlagCheck::File || check == FlagCheck::Directory;
 }
+
+/// Says what a flag is about. A plan without it would ignore the flag, which
+/// PlanRules refuses.
+enum class FlagPurpose {
+  General,       ///< Every program, or what a rule of its own knows.
+  Sequences,     ///< The batch of programs that train or encode.
+  Decoder,       ///< The targets of an encoder-decoder model.
+  Loss,          ///< Labels that count.
+  Masks,         ///< Tokens of a batch that attention does not see.
+  Evaluation,    ///< The program that measures the loss.
+  Parameters,    ///< The parameters that are trained.
+  Step,          ///< The split and the order of a training step.
+  Recomputation, ///< Values that backward computes again.
+  Gradients,     ///< The sums of gradients over ranks.
+  Optimizer,
+  LearningRate,
+  Generation, ///< Programs that continue texts.
+  Encoding,   ///< The program that encodes texts.
+  Inference,  ///< Programs without a training step.
+  Stages,     ///< Mesh axis `pp`.
+  Cuda        ///< Code for GPUs.
+};
 
 /// A count has at most this value, so that sums of counts do not overflow.
 inline constexpr int64_t kMostCount = int64_t(1) << 48;
@@ -90,6 +113,26 @@ template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
 std::string flagText(FlagCheck, Enum value) {
   return nameOf(value);
 }
+
+/// Names of flags as users write them: "--zero".
+using GivenFlags = std::set<std::string>;
+
+/// A row of the table that users see: a flag of the driver or of pipelines.
+struct PlanFlag {
+  std::string name;
+  FlagPurpose purpose;
+  std::string (*text)(const PlanOptions &plan); ///< The value in a plan.
+};
+
+/// Returns all flags in the order of the table.
+const std::vector<PlanFlag> &planFlags();
+
+/// Returns the flags of a purpose.
+GivenFlags flagsFor(FlagPurpose purpose);
+
+/// Returns the flags whose values in `plan` nobody has by default. A flag that
+/// is given its default is not among them.
+GivenFlags changedFlags(const PlanOptions &plan);
 
 /// Sets the option of a flag, "zero" or "layout-invariant", that a pipeline
 /// has. Returns what is wrong, or "".

@@ -10,10 +10,17 @@
 
 namespace tessera {
 
+/// Reports why a plan is refused (PlanRules.h) and returns failure, as the
+/// handlers of MLIR's textual pipelines do. A pipeline that is refused gets no
+/// passes.
+using RefusePlan =
+    llvm::function_ref<mlir::LogicalResult(const llvm::Twine &why)>;
+
 /// nn -> typed training step: distribute, differentiate, micro-batch, optimize;
 /// or, without the last three, typed programs for inference; or both.
-void buildDistributePipeline(mlir::OpPassManager &passes,
-                             const PlanOptions &plan);
+mlir::LogicalResult buildDistributePipeline(mlir::OpPassManager &passes,
+                                            const PlanOptions &plan,
+                                            RefusePlan refuse);
 /// Builds the passes of its element types: nn -> nn.
 void buildPrecisionPipeline(mlir::OpPassManager &passes,
                             const PlanOptions &plan);
@@ -21,22 +28,33 @@ void buildPrecisionPipeline(mlir::OpPassManager &passes,
 void buildSerialGenerationPipeline(mlir::OpPassManager &passes,
                                    const PlanOptions &plan);
 /// Typed training step -> rt program of one rank and its kernels.
-void buildLowerPipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
-/// Builds its second half: nn ops on local tensors -> rt program.
+mlir::LogicalResult buildLowerPipeline(mlir::OpPassManager &passes,
+                                       const PlanOptions &plan,
+                                       RefusePlan refuse);
+/// Builds its second half: nn ops on local tensors -> rt program. Like the
+/// other parts that return nothing, it takes a plan that is not refused.
 void buildLowerLocalPipeline(mlir::OpPassManager &passes,
                              const PlanOptions &plan);
 /// rt program -> rt program with fewer and earlier collectives.
-void buildCommunicatePipeline(mlir::OpPassManager &passes,
-                              const PlanOptions &plan);
+mlir::LogicalResult buildCommunicatePipeline(mlir::OpPassManager &passes,
+                                             const PlanOptions &plan,
+                                             RefusePlan refuse);
 /// rt program -> rt program with a memory plan, checked.
-void buildMemoryPipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
+mlir::LogicalResult buildMemoryPipeline(mlir::OpPassManager &passes,
+                                        const PlanOptions &plan,
+                                        RefusePlan refuse);
 /// Planned program -> metadata and LLVM dialect.
-void buildCodePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
+mlir::LogicalResult buildCodePipeline(mlir::OpPassManager &passes,
+                                      const PlanOptions &plan,
+                                      RefusePlan refuse);
 /// Builds all of it without code: the last pass attaches the metadata.
-void buildMetadataPipeline(mlir::OpPassManager &passes,
-                           const PlanOptions &plan);
+mlir::LogicalResult buildMetadataPipeline(mlir::OpPassManager &passes,
+                                          const PlanOptions &plan,
+                                          RefusePlan refuse);
 /// Builds the whole pipeline, from the serial program to code.
-void buildCompilePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
+mlir::LogicalResult buildCompilePipeline(mlir::OpPassManager &passes,
+                                         const PlanOptions &plan,
+                                         RefusePlan refuse);
 
 } // namespace tessera
 

@@ -6,7 +6,7 @@
 #ifndef TESSERA_PLAN_SEARCHSPACE_H
 #define TESSERA_PLAN_SEARCHSPACE_H
 
-#include "tessera/Options/PlanOptions.h"
+#include "tessera/Options/PlanFlags.h"
 #include <map>
 #include <string>
 #include <vector>
@@ -24,6 +24,8 @@ struct SearchSpace {
 
   /// Returns whether the search chooses what each layer recomputes.
   bool choosesLayers() const;
+  /// Returns whether a flag of this purpose is given.
+  bool isGiven(FlagPurpose purpose) const;
 };
 
 /// Sequences of a micro-batch on a rank, with padding.

@@ -7,7 +7,7 @@
 #ifndef TESSERA_SCHEDULE_PIPELINESCHEDULE_H
 #define TESSERA_SCHEDULE_PIPELINESCHEDULE_H
 
-#include "tessera/Options/ScheduleKind.h"
+#include "tessera/Options/ScheduleShape.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,17 +33,6 @@ struct Task {
   std::string str() const;
 };
 
-struct Shape {
-  int64_t stages = 1, virtualStages = 1, microBatches = 1;
-
-  int64_t chunks() const { return stages * virtualStages; }
-  int64_t stageOf(int64_t chunk) const { return chunk % stages; }
-  bool operator==(const Shape &other) const {
-    return stages == other.stages && virtualStages == other.virtualStages &&
-           microBatches == other.microBatches;
-  }
-};
-
 struct PipelineSchedule {
   ScheduleKind kind = ScheduleKind::GPipe;
   Shape shape;
@@ -51,14 +40,6 @@ struct PipelineSchedule {
 
   bool splitsBackward() const { return kind == ScheduleKind::ZeroBubble; }
 };
-
-/// The most micro-batches of all chunks together: each is a task or more, which
-/// are kept and simulated one by one.
-inline constexpr int64_t kMostParts = int64_t(1) << 18;
-
-/// Returns why a schedule of this kind cannot have this shape, with the remedy;
-/// "" if it can. Sizes below 1 are the caller's error.
-std::string checkShape(ScheduleKind kind, const Shape &shape);
 
 /// The schedule; `checkShape` accepts the shape. Any number of micro-batches
 /// is possible, also fewer than stages.

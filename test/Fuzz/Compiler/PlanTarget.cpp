@@ -11,7 +11,7 @@ using namespace fuzzed;
 /// Returns what a plan says of all flags, for comparison.
 static std::string textOf(const PlanOptions &plan) {
   std::string text;
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   text += #NAME "=" + flagText(FlagCheck::CHECK, plan.FIELD) + "\n";
 #define DRIVER_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"

@@ -4,12 +4,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Options/OptimizerDefaults.h"
-#include "tessera/Options/PlanFlags.h"
+#include "tessera/Options/PlanRules.h"
 #include "tessera/Plan/PlanFile.h"
 #include "tessera/printable.hpp"
 #include "tools/tessera/options/DataWeights.h"
 #include "tools/tessera/options/HelpFiles.h"
-#include "tools/tessera/options/PlanChecks.h"
 #include "tools/tessera/options/RecipeOptions.h"
 #include "tools/tessera/options/SecretFile.h"
 #include "tools/tessera/options/Suggestion.h"
@@ -105,7 +104,8 @@ private:
   bool isChoice(const OptionEntry &entry) const;
   void checkExplore();
   void checkMesh();
-  void checkStages();
+  GivenFlags givenFlags() const;
+  void checkRules();
   void checkLaunch();
   void readSecret();
   void checkLearningRate();
@@ -116,9 +116,6 @@ private:
   void checkTrust();
   void checkMeasured();
   void checkEvaluation();
-  void refuseTraining();
-  void refuseUnshared();
-  void refuseForEncoding();
   void chooseEncoding();
   void checkSamples();
   void checkPrograms();
@@ -268,20 +265,34 @@ void CommandLine::checkMesh() {
            "; use a smaller mesh or raise --ranks");
 }
 
-/// Chooses the schedule where none is given.
-void CommandLine::checkStages() {
-  StageOptions &stages = options.plan.stages;
-  if (!isGiven("--schedule") && stages.virtualStages > 1)
-    stages.schedule = ScheduleKind::Interleaved;
-  if (options.command == Command::Plan) // It searches a mesh for them.
-    return;
-  if (options.plan.mesh.sizeOf(MeshAxis::Pipeline) > 1)
-    return;
-  for (const char *name : {"--schedule", "--virtual-stages", "--stages"})
-    if (isGiven(name))
-      refuse(std::string(name) +
-             " is about pipeline stages, but the mesh has none; give it an "
-             "axis pp, e.g. pp=2");
+/// Returns the flags of the table that are given, except those about what a
+/// cluster or a search is yet to decide.
+GivenFlags CommandLine::givenFlags() const {
+  GivenFlags given;
+  for (const Flag &flag : flags)
+    if (flag.option->count())
+      given.insert(flag.name);
+  auto leaveOut = [&](FlagPurpose purpose) {
+    for (const std::string &name : flagsFor(purpose))
+      given.erase(name);
+  };
+  if (options.simulate.takesDevice)
+    leaveOut(FlagPurpose::Cuda);
+  if (options.command == Command::Plan && options.plan.mesh.axes.empty() &&
+      options.planning.gpus != 1)
+    leaveOut(FlagPurpose::Stages);
+  return given;
+}
+
+/// A search checks each of its plans, and nothing changes an artifact.
+void CommandLine::checkRules() {
+  const GivenFlags given = givenFlags();
+  completePlan(options.plan, given);
+  if (options.command == Command::Plan)
+    return refuseUnless(checkGiven(options.plan, given));
+  if (!options.isArtifact())
+    refuseUnless(checkPlan(options.plan, given));
+  options.plan.optimizer = completed(options.plan.optimizer);
 }
 
 /// What is given is not searched.
@@ -391,13 +402,17 @@ void CommandLine::readSecret() {
 
 /// What an artifact has is not known here: its run merges and checks.
 void CommandLine::checkLearningRate() {
-  for (const std::string &name : learningRateFlags())
+  for (const std::string &name : flagsFor(FlagPurpose::LearningRate))
     if (isGiven(name))
       options.givenRate.insert(name);
   if (options.epochs > 0)
     return checkEpochs();
-  if (!options.isArtifact())
-    refuseUnless(completeRate(options.plan.learningRate, options.givenRate));
+  if (options.isArtifact())
+    return;
+  LearningRateOptions rate = options.plan.learningRate;
+  refuseUnless(completeRate(rate, options.givenRate));
+  if (options.command != Command::Plan) // it writes down what is given alone
+    options.plan.learningRate = rate;
 }
 
 /// The number of steps that epochs make is known once the data is open.
@@ -502,64 +517,6 @@ void CommandLine::checkVerification() {
            "--programs generate");
 }
 
-/// What a training step alone has, in a plan for programs without one.
-const std::vector<const char *> &optionsOfUpdates() {
-  static const std::vector<const char *> names = {
-      "--optimizer",   "--weight-decay", "--no-decay", "--clip",
-      "--beta1",       "--beta2",        "--momentum", "--nesterov",
-      "--lr",          "--lr-schedule",  "--min-lr",   "--warmup-steps",
-      "--decay-steps", "--steps"};
-  return names;
-}
-
-/// What programs that continue texts do not have.
-void CommandLine::refuseTraining() {
-  for (const char *name : optionsOfUpdates())
-    if (isGiven(name))
-      refuse(std::string(name) + " is about training; leave it out with "
-                                 "--programs generate");
-  for (const char *name : {"--seq-length", "--batch"})
-    if (isGiven(name))
-      refuse(std::string(name) + " is about training; with --programs "
-                                 "generate use --max-length and --max-batch");
-  for (const char *name :
-       {"--lora", "--freeze", "--document-mask", "--padding-mask"})
-    if (isGiven(name))
-      refuse(std::string(name) + " is about training; leave it out with "
-                                 "--programs generate");
-}
-
-/// What a training step and programs that continue texts cannot share.
-void CommandLine::refuseUnshared() {
-  if (isGiven("--max-length"))
-    refuse("--max-length: with --programs train,generate a request has as many "
-           "tokens as a sequence; give --seq-length alone");
-  for (const char *name : {"--document-mask", "--padding-mask"})
-    if (isGiven(name))
-      refuse(std::string(name) +
-             " is about training alone; leave it out with --programs "
-             "train,generate, or compile two artifacts");
-}
-
-/// What a program that encodes texts does not have.
-void CommandLine::refuseForEncoding() {
-  for (const char *name :
-       {"--max-batch", "--max-length", "--prefill-chunk", "--candidates"})
-    if (isGiven(name))
-      refuse(std::string(name) + " is about generation; with --programs encode "
-                                 "use --batch and --seq-length");
-  if (isGiven("--decoder-seq-length"))
-    refuse("--decoder-seq-length is about a decoder, which --programs encode "
-           "leaves out; leave it out");
-  std::vector<const char *> training = optionsOfUpdates();
-  for (const char *name : {"--lora", "--freeze", "--ignore-labels"})
-    training.push_back(name);
-  for (const char *name : training)
-    if (isGiven(name))
-      refuse(std::string(name) + " is about training; leave it out with "
-                                 "--programs encode");
-}
-
 /// tessera encode runs one program, on texts.
 void CommandLine::chooseEncoding() {
   ProgramSet &programs = options.plan.programs;
@@ -572,7 +529,7 @@ void CommandLine::chooseEncoding() {
     refuse("nothing says what is to be encoded; give --text or --text-ids");
 }
 
-/// Which programs a command runs, and what they are about.
+/// Chooses the programs that a command runs.
 void CommandLine::checkPrograms() {
   bool generates = options.command == Command::Generate;
   ProgramSet &programs = options.plan.programs;
@@ -587,26 +544,6 @@ void CommandLine::checkPrograms() {
   if (options.isRun() && !trains(programs) && !isScored)
     refuse("--programs " + std::string(nameOf(programs)) +
            " makes no training step; leave it out");
-  if (programs == ProgramSet::Generate)
-    refuseTraining();
-  if (programs == ProgramSet::TrainAndGenerate)
-    refuseUnshared();
-  if (encodes(programs))
-    refuseForEncoding();
-  if (isGiven("--max-predictions") && !encodes(programs) &&
-      options.command != Command::Encode)
-    refuse("--max-predictions is about encoding; give --programs encode, too");
-  const bool trainsAlone = programs == ProgramSet::Train && !generates;
-  for (const char *name :
-       {"--max-batch", "--max-length", "--prefill-chunk", "--candidates"})
-    if (isGiven(name) && trainsAlone)
-      refuse(std::string(name) + " is about generation; give --programs "
-                                 "generate, too");
-  if (isGiven("--weights") && trainsAlone)
-    refuse("--weights is about programs that do not train; give --programs "
-           "generate or encode, too");
-  if (generates)
-    checkGeneration();
 }
 
 /// What is continued, and how the runtime may choose tokens. It would take a
@@ -672,12 +609,12 @@ void CommandLine::checkTrust() {
 std::map<std::string, std::string> CommandLine::planTexts() const {
   const PlanOptions &plan = options.plan;
   std::map<std::string, std::string> texts;
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   texts[flagName(#NAME)] = exactText(FlagCheck::CHECK, plan.FIELD);
 #define DRIVER_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"
   if (options.isArtifact())
-    for (const std::string &name : learningRateFlags())
+    for (const std::string &name : flagsFor(FlagPurpose::LearningRate))
       if (!options.givenRate.count(name))
         texts[name] = "the artifact's";
   return texts;
@@ -724,20 +661,15 @@ void CommandLine::check() {
       (options.command == Command::Simulate && !options.isArtifact());
   options.simulate.takesDevice = isForCluster && !isGiven("--device");
   options.simulate.takesPrecision = isForCluster && !isGiven("--precision");
-  if (isGiven("--gemm-epilogues") && !options.simulate.takesDevice &&
-      !options.plan.device.target.isCuda())
-    refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();
   applyRecipe(readRecipe);
   checkPlanning();
   checkExplore();
   checkSamples();
   checkPrograms();
-  checkStages();
-  if (options.command != Command::Plan) { // It checks each plan.
-    refuseUnless(checkPlan(options.plan));
-    options.plan.optimizer = completed(options.plan.optimizer);
-  }
+  checkRules();
+  if (options.command == Command::Generate)
+    checkGeneration();
   checkLaunch();
   checkCheckpoints();
   if (options.isRun())

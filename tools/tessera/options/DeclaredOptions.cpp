@@ -81,13 +81,13 @@ void DeclaredOptions::addPlan(CLI::App *sub, Extent extent) {
     return extent == Extent::Plan || fate == Fate::Imported;
   };
 #define PLAN_GROUP(TITLE, EXAMPLE) beginGroup(sub, TITLE, EXAMPLE);
-#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
   if (has(Fate::FATE))                                                         \
     keep(flagName(#NAME),                                                      \
          declare(sub, flagName(#NAME), FlagCheck::CHECK, plan.FIELD, HELP),    \
          FlagCheck::CHECK, Fate::FATE);
 #define DRIVER_FLAG PLAN_FLAG
-#define PLAN_SWITCH(FIELD, NAME, VALUE, HELP)                                  \
+#define PLAN_SWITCH(FIELD, NAME, VALUE, PURPOSE, HELP)                         \
   if (has(Fate::Compiled))                                                     \
     keep(flagName(#NAME),                                                      \
          declareSwitch(sub, flagName(#NAME), #VALUE, plan.FIELD, HELP),        \

@@ -13,13 +13,6 @@ static std::string text(double rate) {
   return digits;
 }
 
-const GivenFlags &tessera::learningRateFlags() {
-  static const GivenFlags flags = {"--lr",          "--lr-schedule",
-                                   "--min-lr",      "--warmup-steps",
-                                   "--decay-steps", "--steps"};
-  return flags;
-}
-
 /// Where --min-lr is not given.
 static double smallestOf(const LearningRateOptions &rate) {
   switch (rate.schedule) {

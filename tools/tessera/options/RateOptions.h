@@ -6,17 +6,10 @@
 #ifndef TESSERA_TOOLS_TESSERA_OPTIONS_RATEOPTIONS_H
 #define TESSERA_TOOLS_TESSERA_OPTIONS_RATEOPTIONS_H
 
-#include "tessera/Options/PlanOptions.h"
-#include <set>
+#include "tessera/Options/PlanFlags.h"
 #include <string>
 
 namespace tessera {
-
-/// Names of the options that were given: "--lr".
-using GivenFlags = std::set<std::string>;
-
-/// Those that describe a learning rate, the length of the run among them.
-const GivenFlags &learningRateFlags();
 
 /// Of a model that is compiled now.
 std::string completeRate(LearningRateOptions &rate, const GivenFlags &given);

@@ -8,6 +8,7 @@
 #include "tessera/Options/PlanFlags.h"
 #include "tools/tessera/options/DeclaredOptions.h"
 #include "tools/tessera/options/Suggestion.h"
+#include <algorithm>
 
 namespace tessera {
 
@@ -98,7 +99,10 @@ inline CLI::Option *declare(CLI::App *sub, const std::string &flag,
 inline CLI::Option *declareSwitch(CLI::App *sub, const std::string &flag,
                                   const std::string &usual, int64_t &value,
                                   const std::string &help) {
-  return sub->add_flag(flag + "{" + usual + "}", value, help)
+  auto take = [&value](int64_t number) { // the parser makes -1 of 0
+    value = std::max<int64_t>(number, 0);
+  };
+  return sub->add_flag_function(flag + "{" + usual + "}", take, help)
       ->check([](const std::string &text) {
         int64_t number = 0;
         std::string why = readFlag("", FlagCheck::NotNegative, text, number);

@@ -4,10 +4,10 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Options/OptimizerDefaults.h"
+#include "tessera/Options/PlanRules.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
-#include "tools/tessera/options/PlanChecks.h"
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/simulate/ReadProgram.h"
 
@@ -138,6 +138,7 @@ static CompiledStep compileStep(const std::string &path,
     return step;
   PlanOptions plan = given;
   plan.optimizer = completed(given.optimizer);
+  plan.evaluation = false; // a search is about the step
   std::optional<std::string> metadata =
       compile(path, plan, verification, step.problem);
   if (metadata && step.report.read(*metadata))

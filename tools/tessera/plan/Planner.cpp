@@ -31,7 +31,6 @@ static plan::SearchSpace spaceOf(const DriverOptions &options,
   plan::SearchSpace space;
   space.base = options.plan;
   space.base.memory.limit = 0; // the search compares itself
-  space.base.evaluation = false;
   space.given = options.planning.given;
   space.given.erase("--memory-limit");
   space.ranks = options.planning.gpus;

@@ -21,14 +21,15 @@
 using namespace mlir;
 using namespace tessera;
 
-/// One rank, every value made once.
+/// One rank, every value made once. Sums keep their order.
 static void makeSerial(PlanOptions &plan) {
+  const int64_t layoutInvariant = plan.strategies.layoutInvariant;
   plan.mesh = {};
+  plan.strategies = {};
+  plan.strategies.layoutInvariant = layoutInvariant;
+  plan.stages = {};
+  plan.memory = {};
   plan.debugging.dumpDirectory.clear();
-  plan.memory.recompute = Recompute::None;
-  plan.memory.layerRecompute = {};
-  plan.strategies.dpSync = DpSync::AllReduce;
-  plan.strategies.replicatedLayers = {};
 }
 
 static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,
@@ -276,6 +277,7 @@ bool tessera::compileShrunk(const DriverOptions &options,
   if (program.side != Side::Parallel) {
     makeSerial(plan);
     plan.device.target = {};
+    plan.device.gemmEpilogues = DeviceOptions().gemmEpilogues;
   }
   if (program.side == Side::Formulas)
     makeFormulas(plan);

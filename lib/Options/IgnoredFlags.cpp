@@ -1,0 +1,107 @@
+//===- IgnoredFlags.cpp - flags that a plan would ignore ------------------===//
+// A row for each purpose of a flag that a plan may not have.
+//===----------------------------------------------------------------------===//
+
+#include "lib/Options/RuleText.h"
+#include "tessera/Options/PlanRules.h"
+
+using namespace tessera;
+
+namespace {
+
+using Plan = const PlanOptions &;
+
+struct IgnoredFlag {
+  FlagPurpose purpose;
+  bool (*isIgnored)(Plan);
+  const char *why, *instead;
+  /// What is refused, if it is not the flag alone. Such a row allows the flag
+  /// with its default value.
+  const char *what = nullptr;
+};
+
+bool trainsAlone(Plan plan) { return plan.programs == ProgramSet::Train; }
+bool continuesAlone(Plan plan) { return plan.programs == ProgramSet::Generate; }
+bool encodesTexts(Plan plan) { return encodes(plan.programs); }
+bool encodesNothing(Plan plan) { return !encodes(plan.programs); }
+bool trainsNothing(Plan plan) { return !trains(plan.programs); }
+bool trainsBesideOthers(Plan plan) {
+  return plan.programs == ProgramSet::TrainAndGenerate;
+}
+bool evaluatesNothing(Plan plan) {
+  return !trains(plan.programs) && plan.evaluation;
+}
+bool hasOneStage(Plan plan) {
+  return plan.mesh.sizeOf(MeshAxis::Pipeline) == 1;
+}
+bool hasNoGpu(Plan plan) { return !plan.device.hasCudaKernels(); }
+
+constexpr char kTraining[] = "is about training";
+constexpr char kGeneration[] = "is about generation";
+constexpr char kLeaveOut[] = "leave it out with --programs {programs}";
+constexpr char kPrograms[] = "--programs {programs}";
+constexpr char kOfSteps[] =
+    "does not support --sequence-parallel, --layout-invariant, --zero, "
+    "--dp-sync, --recompute, --layer-recompute and --micro-batches, which are "
+    "about training";
+constexpr char kLeaveThemOut[] = "leave them out";
+
+const IgnoredFlag kIgnoredFlags[] = {
+    {FlagPurpose::Optimizer, trainsNothing, kTraining, kLeaveOut},
+    {FlagPurpose::LearningRate, trainsNothing, kTraining, kLeaveOut},
+    {FlagPurpose::Sequences, continuesAlone, kTraining,
+     "with --programs generate use --max-length and --max-batch"},
+    {FlagPurpose::Parameters, trainsNothing, kTraining, kLeaveOut},
+    {FlagPurpose::Loss, trainsNothing, kTraining, kLeaveOut},
+    {FlagPurpose::Gradients, trainsNothing, kTraining, kLeaveOut},
+    {FlagPurpose::Evaluation, evaluatesNothing, kTraining, kLeaveOut},
+    {FlagPurpose::Masks, continuesAlone, kTraining, kLeaveOut},
+    {FlagPurpose::Masks, trainsBesideOthers, "is about training alone",
+     "leave it out with --programs train,generate, or compile two artifacts"},
+    {FlagPurpose::Generation, encodesTexts, kGeneration,
+     "with --programs encode use --batch and --seq-length"},
+    {FlagPurpose::Generation, trainsAlone, kGeneration,
+     "give --programs generate, too"},
+    {FlagPurpose::Decoder, encodesTexts,
+     "is about a decoder, which --programs encode leaves out", "leave it out"},
+    {FlagPurpose::Encoding, encodesNothing, "is about encoding",
+     "give --programs encode, too"},
+    {FlagPurpose::Inference, trainsAlone, "is about programs that do not train",
+     "give --programs generate or encode, too"},
+    {FlagPurpose::Stages, hasOneStage,
+     "is about pipeline stages, but the mesh has none",
+     "give it an axis pp, e.g. pp=2"},
+    {FlagPurpose::Cuda, hasNoGpu, "needs --device cuda",
+     "on the CPU kernels do it"},
+    {FlagPurpose::Step, trainsNothing, kOfSteps, kLeaveThemOut, kPrograms},
+    {FlagPurpose::Recomputation, trainsNothing, kOfSteps, kLeaveThemOut,
+     kPrograms},
+};
+
+} // namespace
+
+std::string tessera::checkGiven(const PlanOptions &plan,
+                                const GivenFlags &given) {
+  const GivenFlags changed = changedFlags(plan);
+  for (const IgnoredFlag &row : kIgnoredFlags) {
+    if (!row.isIgnored(plan))
+      continue;
+    for (const PlanFlag &flag : planFlags())
+      if (flag.purpose == row.purpose &&
+          (row.what ? changed : given).count(flag.name))
+        return RuleText{row.what ? row.what : flag.name, row.why, row.instead}
+            .str(plan);
+  }
+  return "";
+}
+
+bool tessera::isUsedBy(FlagPurpose purpose, ProgramSet programs) {
+  PlanOptions plan; // with everything else that a flag may be about
+  plan.programs = programs;
+  plan.mesh.axes = {{MeshAxis::Pipeline, 2}};
+  plan.device.target.kind = DeviceKind::Cuda;
+  for (const IgnoredFlag &row : kIgnoredFlags)
+    if (row.purpose == purpose && row.isIgnored(plan))
+      return false;
+  return true;
+}
