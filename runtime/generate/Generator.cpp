@@ -23,12 +23,13 @@ static const Generation &sizesOf(const Session &session) {
 
 Generator::Generator(const Artifact &artifact, const SessionOptions &options)
     : owned(std::make_unique<Session>(artifact, options)), used(*owned),
-      sizes(sizesOf(used)), guard(sizes), placedSampling(sizes),
-      scheduler(sizes) {}
+      sizes(sizesOf(used)), checks(sizes, used.metadata().model.vocabulary),
+      guard(sizes), placedSampling(sizes), scheduler(sizes) {}
 
 Generator::Generator(Session &session)
-    : used(session), sizes(sizesOf(used)), guard(sizes), placedSampling(sizes),
-      scheduler(sizes) {
+    : used(session), sizes(sizesOf(used)),
+      checks(sizes, used.metadata().model.vocabulary), guard(sizes),
+      placedSampling(sizes), scheduler(sizes) {
   used.setRequests([this] { return active(); });
 }
 
@@ -41,95 +42,9 @@ Generator::~Generator() {
 // Requests
 //===----------------------------------------------------------------------===//
 
-/// What an artifact whose steps leave so many candidates can choose from.
-static void checkKept(const Sampling &sampling, int64_t candidates) {
-  for (auto [name, count] : {std::pair("top_k", sampling.topK),
-                             std::pair("alternatives", sampling.alternatives)})
-    if (count > candidates)
-      fail(TSR_INVALID_ARGUMENT, name, " is ", count,
-           ", but steps of the artifact leave the ", candidates,
-           " most probable tokens; ask for at most as many, or compile the "
-           "model with --candidates ",
-           count, ", or without");
-}
-
-static void checkSampling(const Sampling &sampling, int64_t vocabulary) {
-  auto refuse = [](const char *what, double value, const char *range) {
-    fail(TSR_INVALID_ARGUMENT, what, " is ", value, ", it must be ", range);
-  };
-  // Logits that are divided by less may overflow.
-  constexpr double smallest = 1e-30;
-  const double temperature = sampling.temperature;
-  if (!(temperature == 0 || temperature >= smallest) ||
-      !std::isfinite(temperature))
-    refuse("the temperature", temperature,
-           "0 (always the most probable token) or at least 1e-30");
-  if (!(sampling.topP > 0 && sampling.topP <= 1))
-    refuse("top_p", sampling.topP, "above 0 and at most 1");
-  if (!(sampling.minP >= 0 && sampling.minP <= 1))
-    refuse("min_p", sampling.minP, "in [0, 1]");
-  if (sampling.topK < 0)
-    fail(TSR_INVALID_ARGUMENT, "top_k is ", sampling.topK,
-         ", it must be 0 (all) or more");
-  if (!(sampling.repetitionPenalty >= 0.01 &&
-        sampling.repetitionPenalty <= 100))
-    refuse("the repetition penalty", sampling.repetitionPenalty,
-           "from 0.01 to 100; 1 is none");
-  if (sampling.alternatives < 0 || sampling.alternatives > vocabulary)
-    fail(TSR_INVALID_ARGUMENT, "alternatives is ", sampling.alternatives,
-         ", it must be from 0 to ", vocabulary, ", the size of the vocabulary");
-}
-
-void Generator::checkTokens(const char *what, const int32_t *tokens,
-                            size_t count) const {
-  const int64_t vocabulary = used.metadata().model.vocabulary;
-  for (size_t i = 0; i < count; ++i)
-    if (tokens[i] < 0 || tokens[i] >= vocabulary)
-      fail(TSR_INVALID_ARGUMENT, "token ", tokens[i], " at position ", i,
-           " of the ", what, " is outside of the vocabulary of ", vocabulary,
-           "; use the tokenizer that the model was trained with");
-}
-
-void Generator::checkSource(const int32_t *source, size_t count) const {
-  if (count == 0)
-    fail(TSR_INVALID_ARGUMENT, "the source has no token; give at least one");
-  if (static_cast<int64_t>(count) > sizes.source)
-    fail(TSR_INVALID_ARGUMENT, "the source has ", count, " tokens, of at most ",
-         sizes.source,
-         " that one may have; compile the model with a larger --max-length, or "
-         "with train,generate a larger --seq-length");
-  checkTokens("source", source, count);
-}
-
-void Generator::checkRequest(const int32_t *prompt, size_t count,
-                             const RequestOptions &options) const {
-  const int64_t vocabulary = used.metadata().model.vocabulary;
-  if (sizes.source > 0) {
-    checkSource(prompt, count);
-    count = 1; // what begins every text
-  }
-  if (count == 0)
-    fail(TSR_INVALID_ARGUMENT, "the prompt has no token; give at least "
-                               "one, e.g. one that begins a text");
-  if (static_cast<int64_t>(count) >= sizes.places)
-    fail(TSR_INVALID_ARGUMENT, "the prompt has ", count, " tokens, of at most ",
-         sizes.places - 1, " before a new one: a request has place for ",
-         sizes.places,
-         "; shorten it, or compile the model with a larger --max-length, of at "
-         "most as many tokens as it has positions");
-  if (sizes.source == 0)
-    checkTokens("prompt", prompt, count);
-  if (options.maxNewTokens < 0)
-    fail(TSR_INVALID_ARGUMENT, "max_new_tokens is ", options.maxNewTokens,
-         ", it must be 0 (as many as fit) or more");
-  checkSampling(options.sampling, vocabulary);
-  if (sizes.candidates)
-    checkKept(options.sampling, sizes.candidates);
-}
-
 int64_t Generator::add(const int32_t *prompt, size_t count,
                        const RequestOptions &options) {
-  checkRequest(prompt, count, options);
+  checks.checkRequest(prompt, count, options);
   auto request = std::make_unique<Request>();
   const bool hasSource = sizes.source > 0;
   (hasSource ? request->source : request->tokens)
@@ -144,7 +59,7 @@ int64_t Generator::add(const int32_t *prompt, size_t count,
   request->sampling = options.sampling;
   request->stops = options.stops;
   request->listener = options.listener;
-  // What a decoder has of its text depends on the source, too.
+  // The caches of a decoder depend on the source, too.
   request->isRecomputed = options.isRecomputed || hasSource;
   std::lock_guard<std::mutex> lock(mutex);
   request->id = ++lastId;
@@ -153,28 +68,10 @@ int64_t Generator::add(const int32_t *prompt, size_t count,
   return lastId;
 }
 
-/// Nothing follows the last token, so it needs no place.
-void Generator::checkScored(const int32_t *tokens, size_t count,
-                            size_t given) const {
-  used.programOf(RowProgram::Score);
-  if (sizes.source > 0)
-    fail(TSR_UNSUPPORTED, "a text of a model with an encoder cannot be scored "
-                          "without its source; use an evaluation of source and "
-                          "text (tsr_session_evaluate_batch)");
-  if (given < 1 || given >= count)
-    fail(TSR_INVALID_ARGUMENT, given, " of the ", count,
-         " tokens are given; it must be at least one and fewer than all");
-  if (static_cast<int64_t>(count) > sizes.places + 1)
-    fail(TSR_INVALID_ARGUMENT, "the text has ", count, " tokens, of at most ",
-         sizes.places + 1,
-         " that can be scored; compile the model with a larger --max-length, "
-         "or with train,generate a larger --seq-length");
-  checkTokens("text", tokens, count);
-}
-
 int64_t Generator::score(const int32_t *tokens, size_t count, size_t given,
                          const ScoreOptions &options) {
-  checkScored(tokens, count, given);
+  used.programOf(RowProgram::Score);
+  checks.checkScored(tokens, count, given);
   auto request = std::make_unique<Request>();
   request->tokens.assign(tokens, tokens + count);
   request->given = static_cast<int64_t>(given);
@@ -243,12 +140,12 @@ int64_t Generator::wait(int64_t milliseconds) {
 // A step
 //===----------------------------------------------------------------------===//
 
-/// What the program reads: [lanes, rows] each, and [lanes, slots] of the last,
+/// The data of the program: [lanes, rows] each, and [lanes, slots] of `last`,
 /// which a step that scores does not read.
 struct Generator::Inputs {
   Inputs(const StepRows &step, int64_t rows, const SlotGuard &guard) {
     const auto lanes = static_cast<int64_t>(step.rows.size());
-    ids.assign(lanes * rows, 0); // of rows that nobody has
+    ids.assign(lanes * rows, 0); // nobody has the rows that stay so
     positions = sources = ids;
     slots.assign(lanes * rows, -1);
     labels = slots;
@@ -317,8 +214,8 @@ void Generator::run(const StepRows &rows) {
   });
 }
 
-/// At most one in each lane. Padding has no segment and no slot; a lane without
-/// a source runs a token that nobody has.
+/// Runs at most one source in each lane. Padding has no segment and no slot; a
+/// lane without a source runs a token that nobody has.
 void Generator::runEncoder(const std::vector<SourceOfStep> &sources) {
   std::vector<int32_t> ids(sizes.lanes * sizes.source, 0), positions(ids);
   std::vector<int32_t> segments(ids.size(), -1), slots(segments);
@@ -398,7 +295,7 @@ void Generator::takeNote(const StepRows &rows) {
       scheduler.ran(*scheduler.at(lane, row.slot), row.position);
 }
 
-/// `choose(lane, slot, request)` for each slot that wants a token.
+/// Calls `choose(lane, slot, request)` for each slot that wants a token.
 template <class Choose>
 void Generator::acceptEach(const StepRows &rows, const Choose &choose) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -440,8 +337,9 @@ void Generator::deliverBest(const StepRows &rows) {
   });
 }
 
-/// Of each lane's rows in turn; what it says of rows without a label is not
-/// read. A label is the prediction if no logit comes before its own.
+/// Returns the scores of each lane's rows in turn; those of rows without a
+/// label mean nothing. A label is the prediction if no logit comes before its
+/// own.
 std::vector<tsr_token_score> Generator::readScores(const StepRows &rows) const {
   const Metadata &metadata = used.metadata();
   const int64_t stride = sizes.mixedRows();
@@ -498,7 +396,7 @@ void Generator::endCancelled() {
   }
 }
 
-/// Without the lock: listeners may add and cancel requests.
+/// Calls listeners without the lock, since they may add and cancel requests.
 void Generator::tellListeners() {
   std::vector<Generated> all;
   std::vector<Scored> allScores;
@@ -585,31 +483,15 @@ int64_t Generator::runPlanned() {
 // Rows that the caller has placed
 //===----------------------------------------------------------------------===//
 
-/// What the guard of slots does not know.
-void Generator::checkPlaced(const StepRows &step) const {
-  const int64_t vocabulary = used.metadata().model.vocabulary;
+void Generator::checkIdle(const char *what) const {
   if (active() > 0)
-    fail(TSR_INVALID_ARGUMENT, active(),
-         " requests wait or run; rows can be "
-         "placed where there are none");
-  if (step.mostRows() > sizes.mixedRows())
-    fail(TSR_INVALID_ARGUMENT, "a lane has ", step.mostRows(),
-         " rows, a step at most ", sizes.mixedRows());
-  for (const auto &lane : step.rows)
-    for (const RowOfStep &row : lane)
-      if (row.token < 0 || row.token >= vocabulary)
-        fail(TSR_INVALID_ARGUMENT, "token ", row.token,
-             " is outside of the vocabulary of ", vocabulary);
-      else if (row.label >= vocabulary)
-        fail(TSR_INVALID_ARGUMENT, "label ", row.label,
-             " is outside of the vocabulary of ", vocabulary);
-      else if (row.label >= 0 && row.isNobodys())
-        fail(TSR_INVALID_ARGUMENT, "nobody's row has label ", row.label,
-             "; give it -1");
+    fail(TSR_INVALID_ARGUMENT, active(), " requests wait or run; ", what,
+         " can be placed where there are none");
 }
 
 void Generator::runPlaced(const StepRows &rows, double *out, size_t count) {
-  checkPlaced(rows);
+  checkIdle("rows");
+  checks.checkRows(rows);
   const int64_t wanted =
       sizes.candidates
           ? 0
@@ -625,46 +507,38 @@ void Generator::runPlaced(const StepRows &rows, double *out, size_t count) {
     used.read(logitsOfStep(), out);
 }
 
-void Generator::checkPlace(int64_t lane, int64_t slot, const char *what) const {
-  if (active() > 0)
-    fail(TSR_INVALID_ARGUMENT, active(), " requests wait or run; ", what,
-         " can be placed where there are none");
-  if (lane < 0 || lane >= sizes.lanes || slot < 0 || slot >= sizes.slots)
-    fail(TSR_INVALID_ARGUMENT, "slot ", slot, " of lane ", lane,
-         " is not one of the ", sizes.slots, " of each of ", sizes.lanes,
-         " lanes");
-}
-
 void Generator::placeSampling(int64_t lane, int64_t slot,
                               const Sampling &sampling,
                               const std::vector<int32_t> &text) {
   if (!sizes.candidates)
     fail(TSR_UNSUPPORTED, "steps of the artifact leave all logits, from which "
                           "the caller chooses");
-  checkPlace(lane, slot, "sampling");
+  checkIdle("sampling");
+  checks.checkPlace(lane, slot);
   if (static_cast<int64_t>(text.size()) > sizes.places)
     fail(TSR_INVALID_ARGUMENT, "the text has ", text.size(),
          " tokens, of at "
          "most ",
          sizes.places);
-  checkTokens("text", text.data(), text.size());
-  checkSampling(sampling, used.metadata().model.vocabulary);
-  checkKept(sampling, sizes.candidates);
+  checks.checkTokens("text", text.data(), text.size());
+  checks.checkSampling(sampling);
   placedSampling.set(lane, slot, sampling, text);
 }
 
 void Generator::placeSource(const SourceOfStep &source) {
   if (sizes.source == 0)
     fail(TSR_UNSUPPORTED, "the model has no encoder, so a text has no source");
-  checkPlace(source.lane, source.slot, "sources");
-  checkSource(source.tokens.data(), source.tokens.size());
+  checkIdle("sources");
+  checks.checkPlace(source.lane, source.slot);
+  checks.checkSource(source.tokens.data(), source.tokens.size());
   scheduler.forget();
   runEncoder({source});
 }
 
 std::vector<tsr_token_score> Generator::scorePlaced(const StepRows &rows) {
   used.programOf(RowProgram::Score);
-  checkPlaced(rows);
+  checkIdle("rows");
+  checks.checkRows(rows);
   guard.take(rows, TSR_INVALID_ARGUMENT);
   scheduler.forget();
   run(rows);

@@ -4,6 +4,7 @@
 #ifndef TESSERA_RUNTIME_GENERATE_GENERATOR_H
 #define TESSERA_RUNTIME_GENERATE_GENERATOR_H
 
+#include "runtime/generate/RequestChecks.h"
 #include "runtime/generate/Scheduler.h"
 #include "runtime/generate/StepCandidates.h"
 #include "runtime/session/Session.h"
@@ -30,21 +31,6 @@ struct Scored {
   Ending ending = Ending::None;
   std::vector<tsr_token_score> scores;
   ScoreListener listener;
-};
-
-/// The options of a request.
-struct RequestOptions {
-  int64_t maxNewTokens = 0; ///< 0: up to the places of a slot.
-  Sampling sampling;
-  std::vector<int32_t> stops;
-  Listener listener;
-  bool isRecomputed = false; ///< Takes nothing over from others.
-};
-
-/// The same of a text that is scored.
-struct ScoreOptions {
-  ScoreListener listener;
-  bool isRecomputed = false;
 };
 
 class Generator {
@@ -114,17 +100,11 @@ public:
 
 private:
   struct Inputs;
-  void checkRequest(const int32_t *prompt, size_t count,
-                    const RequestOptions &options) const;
-  void checkScored(const int32_t *tokens, size_t count, size_t given) const;
-  void checkTokens(const char *what, const int32_t *tokens, size_t count) const;
-  void checkPlaced(const StepRows &rows) const;
-  void checkPlace(int64_t lane, int64_t slot, const char *what) const;
+  void checkIdle(const char *what) const;
   void endCancelled();
   int64_t runPlanned();
   void tellListeners();
   void run(const StepRows &rows);
-  void checkSource(const int32_t *source, size_t count) const;
   void encode(std::vector<SourceOfStep> sources);
   void runEncoder(const std::vector<SourceOfStep> &sources);
   void takeNote(const StepRows &rows);
@@ -148,6 +128,7 @@ private:
   /// The session's changes at which slots were filled.
   int64_t knownChanges = -1;
   Generation sizes;
+  RequestChecks checks;
   SlotGuard guard;
   Sampler sampler;
   std::string program; ///< The program that ran last.

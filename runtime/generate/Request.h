@@ -40,6 +40,21 @@ struct ScoreListener {
   void *context = nullptr;
 };
 
+/// The options of a request.
+struct RequestOptions {
+  int64_t maxNewTokens = 0; ///< 0: up to the places of a slot.
+  Sampling sampling;
+  std::vector<int32_t> stops;
+  Listener listener;
+  bool isRecomputed = false; ///< Takes nothing over from others.
+};
+
+/// The same of a text that is scored.
+struct ScoreOptions {
+  ScoreListener listener;
+  bool isRecomputed = false;
+};
+
 /// A text that goes on with tokens that are chosen, or one whose tokens from
 /// some position on are scored.
 struct Request {

@@ -68,11 +68,11 @@ void Session::checkSameContents(const std::vector<FileContent> &files) const {
   if (hasAllRanks())
     return;
   std::vector<int64_t> hashes =
-      gatherAll(static_cast<int64_t>(hashOfContents(files)));
+      processes.gatherAll(static_cast<int64_t>(hashOfContents(files)));
   if (std::all_of(hashes.begin(), hashes.end(),
                   [&](int64_t hash) { return hash == hashes[0]; }))
     return;
-  std::vector<std::string> texts = gatherTexts(writeFiles(files));
+  std::vector<std::string> texts = processes.gatherTexts(writeFiles(files));
   std::vector<FileContent> first = readFiles(0, texts[0]);
   for (size_t rank = 1; rank < texts.size(); ++rank)
     if (hashes[rank] != hashes[0])
@@ -117,7 +117,7 @@ void Session::checkSameCode(const Artifact &artifact) const {
     return;
   std::string own;
   together([&] { own = hashText(artifact.hash) + targetOf(artifact); });
-  std::vector<std::string> texts = gatherTexts(own);
+  std::vector<std::string> texts = processes.gatherTexts(own);
   const size_t digits = hashText(0).size();
   for (size_t rank = 1; rank < texts.size(); ++rank)
     if (texts[rank] != texts[0] &&

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -32,7 +31,7 @@ Session::Session(const Artifact &artifact, const SessionOptions &options)
 
 Session::Session(const Artifact &artifact, const SessionOptions &options,
                  std::shared_ptr<Device> device)
-    : core(makeCore(artifact, options, std::move(device))),
+    : core(makeCore(artifact, options, std::move(device))), processes(*core),
       threads(static_cast<int64_t>(core->ranks.size()), core->cores,
               spinOf(*core)),
       schedule(scheduleOf(core->metadata->optimizer)),
@@ -64,6 +63,11 @@ void Session::checkAlive() const {
     fail(TSR_ABORTED, "the session is dead: ", death.message);
 }
 
+int32_t Session::largest(int32_t value) const {
+  checkAlive();
+  return processes.largest(value);
+}
+
 void Session::onEveryRank(const std::function<void(Rank &)> &body) {
   checkAlive();
   Status status =
@@ -73,7 +77,7 @@ void Session::onEveryRank(const std::function<void(Rank &)> &body) {
 }
 
 namespace {
-/// A rank's threads for as long as this lives.
+/// Gives a rank so many threads while it lives.
 class ThreadsOfRank {
 public:
   ThreadsOfRank(Rank &rank, int threads)
@@ -185,66 +189,6 @@ void Session::write(const TensorInfo &tensor, const float *values) {
 // One optimizer step
 //===----------------------------------------------------------------------===//
 
-void Session::checkTokens(const int32_t *tokens, size_t count) const {
-  const Model &model = metadata().model;
-  int64_t columns = model.columns();
-  size_t expected = static_cast<size_t>(model.batch * columns);
-  if (count != expected)
-    fail(TSR_INVALID_ARGUMENT, "the step got ", count, " tokens, it takes ",
-         expected, " = ", model.batch, " sequences of ", model.sequence, " + ",
-         columns - model.sequence, " tokens");
-  if (areWithin(tokens, model.batch * columns, model.vocabulary))
-    return;
-  for (size_t i = 0; i < count; ++i)
-    if (tokens[i] < 0 || tokens[i] >= model.vocabulary)
-      fail(TSR_INVALID_ARGUMENT, "token ", tokens[i], " at position ",
-           i % columns, " of sequence ", i / columns,
-           " is outside of the vocabulary of ", model.vocabulary,
-           "; use the tokenizer that the model was configured for");
-}
-
-void Session::checkRange(const char *what, const int32_t *values,
-                         int64_t limit) const {
-  const Model &model = metadata().model;
-  if (areWithin(values, model.batch * model.sequence, limit))
-    return;
-  for (int64_t i = 0; i < model.batch * model.sequence; ++i)
-    if (values[i] < 0 || values[i] >= limit)
-      fail(TSR_INVALID_ARGUMENT, what, " ", values[i], " at position ",
-           i % model.sequence, " of sequence ", i / model.sequence,
-           " is not in [0, ", limit, ")");
-}
-
-/// Negative labels are for models that ignore them, and one must count. Any
-/// other model's are right if they are below the vocabulary.
-void Session::checkLabels(const Tokens &given, LabelUse use) const {
-  const Model &model = metadata().model;
-  const bool mayIgnore =
-      model.ignoresLabels() ||
-      (use == LabelUse::Evaluation && metadata().evaluationCounts());
-  int64_t counted = 0, length = model.labels();
-  std::vector<int32_t> labels(model.batch * length);
-  given(0, model.batch * length, labels.data());
-  for (int64_t i = 0; i < model.batch * length; ++i) {
-    counted += labels[i] >= 0;
-    if (labels[i] < 0 && !mayIgnore)
-      fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
-           i % length, " of sequence ", i / length,
-           " is negative, but the model counts all labels; compile it with "
-           "--ignore-labels");
-    if (labels[i] >= model.vocabulary)
-      fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
-           i % length, " of sequence ", i / length,
-           " is outside of the vocabulary of ", model.vocabulary);
-  }
-  if (counted == 0)
-    fail(TSR_INVALID_ARGUMENT,
-         "no label of the batch counts, so there is no loss: all are ",
-         model.decoder ? "padding or negative" : "negative",
-         ", which is ignored; leave the batch out, or give at least one label "
-         "that is a token");
-}
-
 static void fillTokens(const Rank &rank, const char *name,
                        const Tokens &tokens) {
   const TensorInfo *tensor = rank.metadata->find(Role::Input, name);
@@ -265,7 +209,7 @@ void Session::fillInputs(Rank &rank, const StepInputs &inputs) const {
   fillTokens(rank, "decoder_ids", inputs.decoderIds);
   fillTokens(rank, "segments", inputs.segments);
   fillTokens(rank, "decoder_segments", inputs.decoderSegments);
-  // A step that was skipped is in no moment.
+  // Steps that were skipped have changed no moment.
   int64_t applied = position.step - position.skippedSteps;
   fillScalar(rank, "lr", schedule.at(position.step));
   fillScalar(rank, "bias_correction1",
@@ -280,8 +224,8 @@ double Session::readScalar(const char *name) const {
                 : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// When a step whose ranks do not all come back is given up. The inputs belong
-/// to the caller: not before all ranks have read them.
+/// Gives up a step whose ranks do not all come back. The inputs belong to the
+/// caller, so it waits until all ranks have read them.
 class Session::Watch {
 public:
   Watch(const Session &session)
@@ -327,7 +271,7 @@ void Session::run(tsr_abi_program program, int64_t number,
     }
     watch.filled();
   };
-  // Of what is the caller's only `fill` makes use.
+  // Only `fill` uses what belongs to the caller.
   auto job = [core = core, &fill,
               step = ProgramStep{program, number, seed()}](int64_t number) {
     Rank &rank = *core->ranks[number];
@@ -380,7 +324,7 @@ tsr_step_result Session::stepOn(const StepInputs &inputs) {
   result.step = position.step++;
   position.sequences += metadata().model.batch;
   labelsCounted = inputs.hasLabels;
-  // The program's own decision, the same bits on every rank.
+  // The program has decided, in the same bits on every rank.
   position.skippedSteps += readScalar("applied") == 0;
   if (!tracePath.empty())
     finishTrace();
@@ -403,8 +347,8 @@ void Session::checkReady() const {
 
 StepInputs Session::inputsFor(const int32_t *tokens, size_t count) const {
   checkReady();
-  checkTokens(tokens, count);
   const Model &model = metadata().model;
+  checkTokens(model, tokens, count);
   StepInputs inputs = inputsOf(model, tokens, seed(), nextStep());
   // No place in data may end a run: such a step is skipped.
   inputs.hasLabels = !model.ignoresLabels() || anyCounts(model, inputs.labels);
@@ -414,17 +358,17 @@ StepInputs Session::inputsFor(const int32_t *tokens, size_t count) const {
 StepInputs Session::inputsFor(const tsr_batch &batch, LabelUse use) const {
   checkReady();
   const Model &model = metadata().model;
-  checkRange("token", batch.ids, model.vocabulary);
+  checkRange(model, "token", batch.ids, model.vocabulary);
   StepInputs inputs = inputsOf(model, batch);
   if (model.ignoresLabels() || model.hasSegments() ||
       !areWithin(batch.labels, model.batch * model.sequence, model.vocabulary))
-    checkLabels(inputs.labels, use);
+    checkLabels(metadata(), inputs.labels, use);
   int64_t types = model.tokenTypes;
   if (batch.token_types && types == 0)
     fail(TSR_INVALID_ARGUMENT,
          "the model has no token types; leave token_types NULL");
   if (batch.token_types)
-    checkRange("token type", batch.token_types, types);
+    checkRange(model, "token type", batch.token_types, types);
   return inputs;
 }
 
@@ -457,27 +401,13 @@ tsr_evaluation Session::evaluateOn(const StepInputs &inputs) {
   return result;
 }
 
-int64_t Session::evaluatedSequences(size_t count) const {
-  const Model &model = metadata().model;
-  const auto given = static_cast<int64_t>(count);
-  const int64_t columns = model.columns(), sequences = given / columns;
-  if (given < columns || given % columns != 0 || sequences >= model.batch)
-    return model.batch; // where it is not, checkTokens says so
-  if (!metadata().evaluationCounts())
-    fail(TSR_UNSUPPORTED, "the batch has ", sequences, " of ", model.batch,
-         " sequences, and the program of the artifact counts the labels of "
-         "all; give ",
-         model.batch, ", or compile the model again");
-  return sequences;
-}
-
 /// A batch that is not whole is filled up with copies of its first sequence,
 /// whose labels do not count.
 tsr_evaluation Session::evaluate(const int32_t *tokens, size_t count,
                                  int64_t number) {
   checkReady();
   const Model &model = metadata().model;
-  const int64_t sequences = evaluatedSequences(count);
+  const int64_t sequences = evaluatedSequences(metadata(), count);
   std::vector<int32_t> whole;
   if (sequences < model.batch) {
     whole.assign(tokens, tokens + count);
@@ -487,12 +417,12 @@ tsr_evaluation Session::evaluate(const int32_t *tokens, size_t count,
     tokens = whole.data();
     count = whole.size();
   }
-  checkTokens(tokens, count);
+  checkTokens(model, tokens, count);
   const auto first = static_cast<int64_t>(static_cast<uint64_t>(number) *
                                           static_cast<uint64_t>(model.batch));
   const StepInputs inputs = evaluationInputsOf(model, tokens, sequences, first);
   if (!metadata().evaluationCounts())
-    checkLabels(inputs.labels, LabelUse::Evaluation);
+    checkLabels(metadata(), inputs.labels, LabelUse::Evaluation);
   if (metadata().hasEvaluation() && !anyCounts(model, inputs.labels))
     return {};
   return evaluateOn(inputs);
@@ -561,145 +491,19 @@ void Session::beginChange(const char *what) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the processes of a session agree on
+// Values of tensors
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A call between the steps: the rank is in it, so that nobody thinks that it
-/// has left for good.
-class Between {
-public:
-  explicit Between(Communicator &communicator) : communicator(communicator) {
-    communicator.entered();
-  }
-  ~Between() { communicator.left(); }
-
-private:
-  Communicator &communicator;
-};
-
-/// What a process does by itself, with files or its device.
-class ByItself {
-public:
-  explicit ByItself(Communicator &communicator) : communicator(communicator) {
-    communicator.worksOnFiles(true);
-  }
-  ~ByItself() { communicator.worksOnFiles(false); }
-
-private:
-  Communicator &communicator;
-};
-
-/// A process's failure on its way to the others.
-struct Note {
-  int32_t code;
-  char text[1020];
-};
-
-void check(const Status &status) {
-  if (!status.ok())
-    throw Error(status);
-}
-} // namespace
-
-Collective Session::overAll(int64_t count, int dtype) const {
-  Collective call;
-  call.axes = (int64_t(1) << metadata().mesh.axes.size()) - 1;
-  call.count = count;
-  call.dtype = dtype;
-  return call;
-}
-
-/// The first failure by rank; OK if no process has one.
-Status Session::gatherFailure(const Status &own) const {
-  int64_t ranks = metadata().mesh.ranks();
-  Note note{};
-  note.code = own.code;
-  std::strncpy(note.text, own.message.c_str(), sizeof note.text - 1);
-  std::vector<Note> notes(ranks);
-  check(core->communicator().allGather(
-      overAll(sizeof(Note) / sizeof(int32_t), TSR_DTYPE_I32), &note,
-      notes.data()));
-  for (int64_t rank = 0; own.ok() && rank < ranks; ++rank)
-    if (notes[rank].code != TSR_OK)
-      return {static_cast<tsr_status>(notes[rank].code),
-              concat("rank ", rank, ": ", notes[rank].text)};
-  return own;
-}
-
-void Session::together(const std::function<void()> &body) const {
-  if (hasAllRanks())
-    return body();
-  Between between(core->communicator());
-  Status status;
-  try {
-    ByItself work(core->communicator());
-    body();
-  } catch (...) {
-    status = currentStatus();
-  }
-  check(core->failed() && !status.ok() ? status : gatherFailure(status));
-}
-
-int32_t Session::largest(int32_t value) const {
-  checkAlive();
-  if (hasAllRanks())
-    return value;
-  Collective call = overAll(1, TSR_DTYPE_I32);
-  call.reduction = TSR_REDUCE_MAX;
-  Between between(core->communicator());
-  check(core->communicator().allReduce(call, &value));
-  return value;
-}
-
-std::vector<int64_t> Session::gatherAll(int64_t value) const {
-  std::vector<int64_t> values(metadata().mesh.ranks());
-  Between between(core->communicator());
-  check(core->communicator().allGather(overAll(2, TSR_DTYPE_I32), &value,
-                                       values.data()));
-  return values;
-}
-
-std::vector<std::string> Session::gatherTexts(const std::string &text) const {
-  std::vector<int64_t> lengths = gatherAll(static_cast<int64_t>(text.size()));
-  // Each process sends as many words of 32 bits.
-  int64_t words = *std::max_element(lengths.begin(), lengths.end()) / 4 + 1;
-  std::string own = text, all(4 * words * lengths.size(), '\0');
-  own.resize(4 * words);
-  Between between(core->communicator());
-  check(core->communicator().allGather(overAll(words, TSR_DTYPE_I32),
-                                       own.data(), all.data()));
-  std::vector<std::string> texts;
-  for (size_t rank = 0; rank < lengths.size(); ++rank)
-    texts.push_back(all.substr(4 * words * rank, lengths[rank]));
-  return texts;
-}
-
-void Session::checkSame(const std::string &what, int64_t value) const {
-  if (hasAllRanks())
-    return;
-  std::vector<int64_t> values = gatherAll(value);
-  for (size_t rank = 1; rank < values.size(); ++rank)
-    if (values[rank] != values[0])
-      fail(TSR_MISMATCH, what, " is ", values[0], " for rank 0 and ",
-           values[rank], " for rank ", rank,
-           "; all processes must see the same files");
-}
-
-/// What the first process has gathered goes to all.
+/// The first process gathers the values, and all get them.
 template <class Value>
 void Session::readValues(const TensorInfo &tensor, Value *values) const {
   checkAlive();
-  if (hasAllRanks())
-    return readGlobal(core->ranks, tensor, values);
-  Between between(core->communicator());
-  readGlobal(core->ranks, tensor, values);
   constexpr auto dtype = sizeof *values == 8 ? TSR_DTYPE_F64 : TSR_DTYPE_F32;
-  Collective call = overAll(tensor.elements(), dtype);
-  check(core->communicator().broadcast(call, 0, values));
+  processes.gatherToAll([&] { readGlobal(core->ranks, tensor, values); },
+                        values, tensor.elements(), dtype);
 }
 
-/// Of integers with scales the values that they stand for.
+/// Integers with scales become the values that they stand for.
 template <class Value>
 void Session::readScaled(const TensorInfo &tensor, Value *values) const {
   readValues(tensor, values);

@@ -3,8 +3,10 @@
 #define TESSERA_RUNTIME_SESSION_SESSION_H
 
 #include "runtime/data/Data.h"
+#include "runtime/session/BatchChecks.h"
 #include "runtime/session/CachePlaces.h"
 #include "runtime/session/LearningRate.h"
+#include "runtime/session/ProcessGroup.h"
 #include "runtime/session/RankThreads.h"
 #include "runtime/session/SessionCore.h"
 #include "runtime/support/OwnedDirectory.h"
@@ -14,8 +16,6 @@
 #include <string>
 
 namespace tessera {
-
-struct StepInputs;
 
 /// The position of a run: its state and the next step follow from it.
 struct RunPosition {
@@ -122,16 +122,20 @@ public:
   void setNotes(const std::vector<std::string> &lines);
 
   /// This process has the only ranks.
-  bool hasAllRanks() const { return core->world != nullptr; }
+  bool hasAllRanks() const { return processes.isOne(); }
   /// This process has rank 0: it gets what is gathered, and writes files.
   bool isFirst() const { return core->ranks[0]->number == 0; }
   /// Collective: runs `body` in each process; if it fails in one, all throw.
-  void together(const std::function<void()> &body) const;
+  void together(const std::function<void()> &body) const {
+    processes.together(body);
+  }
   /// Returns the largest of all processes' values; collective.
   int32_t largest(int32_t value) const;
   /// Fails with TSR_MISMATCH if the processes' values differ; `what` names
   /// them. Collective.
-  void checkSame(const std::string &what, int64_t value) const;
+  void checkSame(const std::string &what, int64_t value) const {
+    processes.checkSame(what, value);
+  }
   /// Collective: TSR_MISMATCH names the first file whose content is another one
   /// than in the first process, its rank, and both contents.
   void checkSameContents(const std::vector<FileContent> &files) const;
@@ -192,21 +196,8 @@ private:
   void readScaled(const TensorInfo &tensor, Value *values) const;
   template <class Value>
   void writeValues(const TensorInfo &tensor, const Value *values);
-  Status gatherFailure(const Status &own) const;
   void checkSameCode(const Artifact &artifact) const;
-  /// Returns the values of all processes by rank; collective.
-  std::vector<int64_t> gatherAll(int64_t value) const;
-  std::vector<std::string> gatherTexts(const std::string &text) const;
-  Collective overAll(int64_t count, int dtype) const;
-  void checkTokens(const int32_t *tokens, size_t count) const;
   void checkReady() const;
-  void checkRange(const char *what, const int32_t *values, int64_t limit) const;
-  /// The use of a batch's labels decides whether some may be ignored.
-  enum class LabelUse { Step, Evaluation };
-  void checkLabels(const Tokens &given, LabelUse use) const;
-  /// Returns the sequences in `count` tokens. TSR_UNSUPPORTED: the program
-  /// needs a whole batch.
-  int64_t evaluatedSequences(size_t count) const;
   /// Checked inputs of the next batch of a stream, or of the caller's.
   StepInputs inputsFor(const int32_t *tokens, size_t count) const;
   StepInputs inputsFor(const tsr_batch &batch, LabelUse use) const;
@@ -220,6 +211,7 @@ private:
   void finishTrace();
 
   std::shared_ptr<SessionCore> core;
+  ProcessGroup processes;
   RankThreads threads;
   Schedule schedule;
   std::chrono::milliseconds timeout;
