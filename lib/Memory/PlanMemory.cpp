@@ -2,6 +2,8 @@
 
 #include "lib/Memory/ArenaLayout.h"
 #include "lib/Memory/ArenaOverStep.h"
+#include "lib/Memory/ArgumentPlaces.h"
+#include "lib/Memory/BufferKind.h"
 #include "lib/Memory/MemoryRules.h"
 #include "lib/Memory/StepMoments.h"
 #include "lib/Memory/TaskTimes.h"
@@ -14,7 +16,6 @@
 #include "tessera/Memory/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
-#include <array>
 
 namespace tessera {
 #define GEN_PASS_DEF_PLANMEMORYPASS
@@ -27,205 +28,12 @@ using namespace tessera::rt;
 
 namespace {
 
-/// What a buffer holds (docs/Artifact.md).
-enum Kind {
-  Weights,
-  Optimizer,
-  Caches,
-  Inputs,
-  WeightCopies,
-  GatheredWeights,
-  Gradients,
-  Activations,
-  Workspace
-};
-constexpr StringLiteral kKindNames[] = {
-    "weights",          "optimizer", "caches",      "inputs",   "weight copies",
-    "gathered weights", "gradients", "activations", "workspace"};
-/// What comes and goes during a step; the rest of it is workspace.
-constexpr Kind kTransient[] = {WeightCopies, GatheredWeights, Gradients,
-                               Activations};
-/// What is shown over the step.
-constexpr Kind kShown[] = {WeightCopies, GatheredWeights, Gradients,
-                           Activations, Workspace};
-
-Kind kindOfArgument(func::FuncOp func, unsigned index) {
-  if (func.getArgAttr(index, nn::NNDialect::kParamAttr))
-    return Weights;
-  auto role =
-      func.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kRoleAttr);
-  if (!role)
-    return Inputs;
-  return llvm::StringSwitch<Kind>(role)
-      .Case("master", Weights)
-      .Cases({"moment1", "moment2"}, Optimizer)
-      .Cases({nn::kKeyCache, nn::kValueCache}, Caches)
-      .Default(Inputs);
-}
-
-/// Where the programs of a rank have their arguments. What several have is at
-/// the same place, and no program's values lie over another's arguments.
-class ArgumentPlaces {
-public:
-  using Kinds = std::array<int64_t, std::size(kKindNames)>; ///< Bytes of each.
-
-  /// An error where two programs have an argument in different types.
-  LogicalResult add(ArrayRef<func::FuncOp> programs);
-  int64_t offsetOf(BlockArgument argument) const {
-    return known.lookup(nameOf(argument)).offset;
-  }
-  int64_t bytes() const { return end; }
-  const Kinds &bytesByKind() const { return byKind; }
-
-private:
-  struct Known {
-    BlockArgument argument;
-    int64_t offset = 0;
-  };
-  static Attribute nameOf(BlockArgument argument);
-  LogicalResult add(BlockArgument argument, Kind kind);
-
-  llvm::DenseMap<Attribute, Known> known; ///< By name.
-  int64_t end = 0;
-  Kinds byKind{};
-};
-
-func::FuncOp programOf(BlockArgument argument) {
-  return cast<func::FuncOp>(argument.getOwner()->getParentOp());
-}
-
-/// The name of an argument in every program that has it; its own where nothing
-/// names it.
-Attribute ArgumentPlaces::nameOf(BlockArgument argument) {
-  func::FuncOp func = programOf(argument);
-  unsigned index = argument.getArgNumber();
-  Builder builder(func.getContext());
-  SmallVector<NamedAttribute> name;
-  for (StringRef key :
-       {StringRef(nn::NNDialect::kParamAttr),
-        StringRef(nn::NNDialect::kRoleAttr),
-        StringRef(nn::NNDialect::kDataAttr),
-        StringRef(nn::NNDialect::kTableAttr), StringRef("nn.of")})
-    if (Attribute value = func.getArgAttr(index, key))
-      name.push_back(builder.getNamedAttr(key, value));
-  if (name.empty())
-    name = {builder.getNamedAttr("program", func.getSymNameAttr()),
-            builder.getNamedAttr("index", builder.getIndexAttr(index))};
-  return builder.getDictionaryAttr(name);
-}
-
-/// Parameters and moments, caches, then inputs, each in order of the programs
-/// and their arguments.
-LogicalResult ArgumentPlaces::add(ArrayRef<func::FuncOp> programs) {
-  for (Kind kind : {Weights, Optimizer, Caches, Inputs})
-    for (func::FuncOp func : programs)
-      for (BlockArgument argument : func.getArguments())
-        if (kindOfArgument(func, argument.getArgNumber()) == kind &&
-            failed(add(argument, kind)))
-          return failure();
-  return success();
-}
-
-LogicalResult ArgumentPlaces::add(BlockArgument argument, Kind kind) {
-  auto [entry, isNew] =
-      known.try_emplace(nameOf(argument), Known{argument, end});
-  BlockArgument first = entry->second.argument;
-  func::FuncOp func = programOf(argument);
-  if (!isNew && first.getOwner() == argument.getOwner())
-    return func.emitError()
-           << "has arguments #" << first.getArgNumber() << " and #"
-           << argument.getArgNumber() << " of one name";
-  if (!isNew && first.getType() != argument.getType())
-    return func.emitError()
-           << "has argument #" << argument.getArgNumber() << " of type "
-           << argument.getType() << ", which @" << programOf(first).getName()
-           << " has as " << first.getType();
-  if (!isNew)
-    return success();
-  int64_t bytes = llvm::alignTo(rt::bytesOf(argument), kAlignment);
-  byKind[kind] += bytes;
-  end += bytes;
-  return success();
-}
-
-bool isGradient(Value value) {
-  DictionaryAttr entry = resultEntry(value, RTDialect::kRoleAttr);
-  auto role =
-      entry ? entry.getAs<StringAttr>(nn::NNDialect::kRoleAttr) : StringAttr();
-  return role && role == "gradient";
-}
-
-/// Whether ranks reduce the value to their shards of a gradient, under ZeRO.
-bool isScatteredGradient(Value value) {
-  auto becomesGradient = [](OpOperand &use) {
-    if (!isa<ReduceScatterOp, ReduceScatterCoalescedOp>(use.getOwner()))
-      return false;
-    Value shard = use.getOwner()->getResult(use.getOperandNumber());
-    return isGradient(shard) ||
-           llvm::any_of(shard.getUses(), [](OpOperand &read) {
-             auto wait = dyn_cast<WaitOp>(read.getOwner());
-             return wait && read.getOperandNumber() < wait->getNumResults() &&
-                    isGradient(wait->getResult(read.getOperandNumber()));
-           });
-  };
-  return llvm::any_of(value.getUses(), becomesGradient);
-}
-
-bool isWeightArgument(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto func = argument
-                  ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                  : func::FuncOp();
-  return func && kindOfArgument(func, argument.getArgNumber()) == Weights;
-}
-
-/// Whether a value is made of nothing but parameters: rounded, gathered, cut or
-/// put side by side.
-bool isWeight(Value value) {
-  SmallVector<Value> todo = {value};
-  while (!todo.empty()) {
-    Value next = todo.pop_back_val();
-    Operation *op = next.getDefiningOp();
-    if (isWeightArgument(next))
-      continue;
-    if (!isa_and_nonnull<LaunchOp, ConcatOp, ViewOp, AllGatherOp,
-                         AllGatherCoalescedOp, WaitOp>(op) ||
-        op->getNumOperands() == 0 ||
-        (isa<LaunchOp>(op) &&
-         !llvm::all_of(op->getOperands(), isWeightArgument)))
-      return false;
-    llvm::append_range(todo, op->getOperands());
-  }
-  return true;
-}
-
-/// Whether a value is a whole parameter that its ranks gathered, under ZeRO.
-bool isGatheredWeight(Value value) {
-  if (auto gather = value.getDefiningOp<AllGatherOp>())
-    return isWeight(gather.getInput());
-  auto gather = value.getDefiningOp<AllGatherCoalescedOp>();
-  return gather &&
-         isWeight(gather.getInputs()[cast<OpResult>(value).getResultNumber()]);
-}
-
-Kind kindOf(const Buffer &buffer) {
-  if (llvm::any_of(buffer.members, isGradient) ||
-      llvm::any_of(buffer.members, isScatteredGradient))
-    return Gradients;
-  if (llvm::any_of(buffer.members, isGatheredWeight))
-    return GatheredWeights;
-  if (llvm::any_of(buffer.members, isWeight))
-    return WeightCopies;
-  bool forward = false, readLater = false;
-  for (Value member : buffer.members) {
-    Operation *op = member.getDefiningOp();
-    forward |= op && nn::isForward(op) && !isa<LoopOp>(op);
-    for (Operation *user : member.getUsers())
-      readLater |=
-          nn::phaseOf(user) == nn::Phase::Backward || nn::isRecomputed(user);
-  }
-  return forward && readLater ? Activations : Workspace;
-}
+/// The kinds that come and go during a step; the rest of it is workspace.
+constexpr BufferKind kTransient[] = {WeightCopies, GatheredWeights, Gradients,
+                                     Activations};
+/// The kinds that are shown over the step.
+constexpr BufferKind kShown[] = {WeightCopies, GatheredWeights, Gradients,
+                                 Activations, Workspace};
 
 class Planner {
 public:
@@ -239,23 +47,23 @@ public:
   void annotate();
 
 private:
-  using Kinds = ArgumentPlaces::Kinds;
   /// Values that cross the same two tasks of a micro-batch.
   struct Frame {
     int64_t bytes = 0;
-    Kinds byKind{};
+    KindBytes byKind{};
     SmallVector<unsigned> buffers;
-    size_t extent = 0;  ///< Of the first micro-batch.
-    int64_t number = 0; ///< From 1; 0: of the last micro-batch only.
+    size_t extent = 0;  ///< That of the first micro-batch.
+    int64_t number = 0; ///< From 1; 0: it is the last micro-batch's only.
   };
   using Tasks = std::pair<int64_t, int64_t>;
-  /// What a task holds beside frames at its fullest moment.
+  /// The content of a task beside frames at its fullest moment.
   struct TaskContent {
     int64_t bytes = 0;
-    Kinds byKind{};
+    KindBytes byKind{};
   };
   void sortBuffers();
-  void addExtent(int64_t bytes, int64_t begin, int64_t end, const Kinds &kinds);
+  void addExtent(int64_t bytes, int64_t begin, int64_t end,
+                 const KindBytes &kinds);
   void layOutFrames();
   void placeTasks();
   int64_t placeTask(int64_t task, ArrayRef<unsigned> numbers);
@@ -278,18 +86,18 @@ private:
   const Buffers &buffers;
   const TaskTimes &times;
   const TaskOrder *order;       ///< Null: no tasks.
-  SmallVector<int64_t> offsets; ///< Of buffers, in the arena or in a frame.
+  SmallVector<int64_t> offsets; ///< By buffer, in the arena or in a frame.
   int64_t arena = 0;
-  Kinds byKind{};
+  KindBytes byKind{};
 
   SmallVector<unsigned> once;
   llvm::MapVector<int64_t, SmallVector<unsigned>> ofTasks; ///< By task.
   llvm::MapVector<Tasks, Frame> frames;
-  /// Where the buffers of a task lie: in a frame, or (null) beside all frames.
+  /// The frame in which a buffer of a task lies; null: beside all frames.
   llvm::DenseMap<unsigned, const Frame *> homes;
   SmallVector<Extent> extents;
-  SmallVector<Kinds> kinds; ///< What is in the extents.
-  size_t area = 0;          ///< The extent of what is beside frames.
+  SmallVector<KindBytes> kinds;                  ///< By extent.
+  size_t area = 0;                               ///< The extent beside frames.
   llvm::DenseMap<int64_t, TaskContent> contents; ///< By task.
   std::string overStep;
 };
@@ -312,7 +120,7 @@ void Planner::sortBuffers() {
       frames[{use.first, use.last}].buffers.push_back(number);
     } else {
       once.push_back(number);
-      Kinds kinds{};
+      KindBytes kinds{};
       kinds[kindOf(buffer)] = llvm::alignTo(buffer.bytes, kAlignment);
       addExtent(buffer.bytes, use.begin, use.end, kinds);
     }
@@ -320,7 +128,7 @@ void Planner::sortBuffers() {
 }
 
 void Planner::addExtent(int64_t bytes, int64_t begin, int64_t end,
-                        const Kinds &content) {
+                        const KindBytes &content) {
   extents.push_back({bytes, begin, end});
   kinds.push_back(content);
 }
@@ -343,8 +151,8 @@ void Planner::layOutFrames() {
   }
 }
 
-/// What only one task uses lies in what its frames do not hold yet, or no
-/// longer; the rest in an area that all tasks share, as no two run at once.
+/// Buffers of one task lie where its frames hold nothing yet, or no longer; the
+/// rest lie in an area that all tasks share, as no two run at once.
 void Planner::placeTasks() {
   int64_t most = 0;
   for (auto &[task, numbers] : ofTasks) {
@@ -398,7 +206,7 @@ int64_t Planner::placeTask(int64_t task, ArrayRef<unsigned> numbers) {
 
 Planner::TaskContent Planner::contentOf(ArrayRef<unsigned> numbers) const {
   SmallVector<Extent> own;
-  SmallVector<Kind> ownKinds;
+  SmallVector<BufferKind> ownKinds;
   for (unsigned number : numbers) {
     const Buffer &buffer = buffers.all()[number];
     if (homes.lookup(number)) // counted with its frame
@@ -424,7 +232,7 @@ void Planner::placeFrames() {
   }
 }
 
-/// What is added to offsets in the frame.
+/// Returns what is added to offsets in the frame.
 int64_t Planner::beginOf(const Frame &frame) const {
   return frame.number ? frame.number << kFrameShift
                       : arena + extents[frame.extent].offset;
@@ -447,8 +255,8 @@ void Planner::setFrameOffsets() {
     func->setAttr(RTDialect::kFramesAttr, builder.getArrayAttr(all));
 }
 
-/// What the arena holds when most of it is needed. Beside frames that is what
-/// the task holds that runs then.
+/// Counts the bytes of each kind when most of the arena is needed. Beside
+/// frames they are those of the task that runs then.
 void Planner::countKinds(int64_t bytes) {
   SmallVector<Extent> held(extents);
   if (!contents.empty()) {
@@ -464,19 +272,20 @@ void Planner::countKinds(int64_t bytes) {
   Peak peak = findPeak(held);
   for (auto [extent, content] : llvm::zip(held, kinds))
     if (extent.begin <= peak.position && extent.end >= peak.position)
-      for (Kind kind : kTransient)
+      for (BufferKind kind : kTransient)
         byKind[kind] += content[kind];
   byKind[Workspace] = bytes;
-  for (Kind kind : kTransient)
+  for (BufferKind kind : kTransient)
     byKind[Workspace] -= byKind[kind];
   describe(held, peak.position);
 }
 
 //===----------------------------------------------------------------------===//
-// What the arena holds over the step, for people
+// The content of the arena over the step, for people
 //===----------------------------------------------------------------------===//
 
-/// The part of the model whose value lies in the buffer at a time, and its op.
+/// Returns the part of the model whose value lies in the buffer at a time, and
+/// its op.
 std::string Planner::nameOf(unsigned buffer, int64_t time,
                             std::string &op) const {
   Operation *made = nullptr;
@@ -492,12 +301,12 @@ std::string Planner::nameOf(unsigned buffer, int64_t time,
   return nn::partOf(made->getLoc()).str();
 }
 
-/// Of an extent: a buffer, a frame, or what a task holds beside frames. Only
-/// what is there at the peak is named.
+/// Describes an extent: a buffer, a frame, or the content of a task beside
+/// frames. Only those that are there at the peak have a name.
 Holding Planner::holdingOf(size_t number, const Extent &extent,
                            int64_t peak) const {
   Holding holding{extent.begin, extent.end, {}, "", ""};
-  for (Kind kind : kShown)
+  for (BufferKind kind : kShown)
     holding.bytes.push_back(kinds[number][kind]);
   if (peak < extent.begin || peak > extent.end)
     return holding;
@@ -524,7 +333,7 @@ Holding Planner::holdingOf(size_t number, const Extent &extent,
 
 void Planner::describe(ArrayRef<Extent> held, int64_t peak) {
   SmallVector<StringRef> names;
-  for (Kind kind : kShown)
+  for (BufferKind kind : kShown)
     names.push_back(kKindNames[kind]);
   StepMoments moments(func, live, times, order);
   ArenaOverStep described{names, {}, moments.end(), peak, [&](int64_t time) {
