@@ -4,14 +4,13 @@
 // other, in the order in which they start.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Simulate/Engine.h"
 #include "lib/Simulate/SharedCores.h"
+#include "lib/Simulate/TransferRules.h"
 #include "lib/Simulate/WholeLayers.h"
-#include "tessera/Options/Counted.h"
-#include "tessera/Simulate/Simulate.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 #include <deque>
 
 using namespace tessera;
@@ -19,49 +18,19 @@ using namespace tessera::simulate;
 using llvm::Error;
 using llvm::Expected;
 
-const char *tessera::simulate::nameOf(Activity activity) {
-  constexpr const char *names[kActivities] = {
-      "products", "attention", "kernels", "collectives", "stages"};
-  return names[static_cast<size_t>(activity)];
-}
-
-static bool crossesStages(const Program &program, const Call &call) {
-  return llvm::is_contained(call.axes, static_cast<size_t>(program.stageAxis));
-}
-
-Activity tessera::simulate::activityOf(const Program &program,
-                                       const Call &call) {
-  switch (call.kind) {
-  case CallKind::Product:
-    return Activity::Products;
-  case CallKind::Attention:
-  case CallKind::AttentionGradient:
-    return Activity::Attention;
-  case CallKind::Kernel:
-    return Activity::Kernels;
-  case CallKind::Collective:
-  case CallKind::Send:
-  case CallKind::Receive:
-  case CallKind::Wait:
-    break;
-  }
-  return crossesStages(program, call) ? Activity::Stages
-                                      : Activity::Collectives;
-}
-
 namespace {
 
 /// A collective or message of one stage, from its start to its end.
 struct Transfer {
   int64_t call = 0, microBatch = 0;
-  double ready = 0; ///< When the program starts it.
+  double ready = 0; ///< The time at which the program starts it.
   double end = -1;  ///< -1: not known yet.
 };
 
-/// What a stage runs next.
+/// The place of the call that a stage runs next.
 struct Cursor {
   size_t part = 0;
-  int64_t round = 0; ///< Of a loop.
+  int64_t round = 0; ///< The round of a loop.
   size_t range = 0;
   int64_t call = 0;
 };
@@ -79,19 +48,21 @@ struct Queue {
 
 struct Stage {
   const StageProgram *program = nullptr;
-  std::vector<double> seconds;              ///< By call.
-  std::vector<std::vector<int64_t>> starts; ///< By call: what it waits for.
+  std::vector<double> seconds; ///< By call.
+  std::vector<std::vector<int64_t>>
+      starts; ///< By call: those that it waits for.
   std::vector<Part> parts;
   Cursor at;
   double now = 0;
-  double workBegin = 0;  ///< Of the last call that computes.
-  double overlapped = 0; ///< Of its calls, those beside all others.
+  double workBegin = 0;  ///< The begin of the last call that computes.
+  double overlapped = 0; ///< The time of calls beside all others.
   std::vector<Transfer> transfers;
   std::vector<Queue> queues;
   std::map<std::vector<int64_t>, size_t> queueNumbers;
   /// The last transfer of a call and micro-batch.
   llvm::DenseMap<std::pair<int64_t, int64_t>, size_t> pending;
-  std::optional<size_t> awaited; ///< Of the blocking call that it is at.
+  std::optional<size_t>
+      awaited; ///< The transfer of the blocking call that it is at.
 
   bool isDone() const { return at.part == parts.size(); }
   void goTo(size_t part) {
@@ -114,7 +85,7 @@ struct Meeting {
 /// Messages from one stage to another that are sent and not received yet.
 struct Mailbox {
   std::deque<std::pair<double, double>> sent; ///< Begin and end.
-  /// Whose queue has a receive at its head, and the number of the queue.
+  /// The stage whose queue has a receive at its head, and the queue's number.
   std::optional<std::pair<int64_t, size_t>> receiver;
 };
 
@@ -138,24 +109,18 @@ private:
   void shareCores();
   size_t queueOf(Stage &stage, const Call &call);
   int64_t microBatchOf(const Stage &stage) const;
-  bool blocks(const Call &call) const;
-  bool isCollectiveOver(const std::set<std::string> &axes,
-                        const Call &call) const;
-  bool isOverlapped(const Call &call) const;
-  bool isDeferred(const Call &call) const;
   size_t begin(int64_t number, int64_t call, int64_t microBatch, double ready);
-  int64_t slicesOf(const Call &call) const;
   double endOfWait(const Stage &stage, const Call &call) const;
   void drain(int64_t number, size_t queue);
   void arrive(int64_t number, size_t queue, const Call &call);
   void finish(int64_t number, size_t queue, double begin, double end);
   void buffer(int64_t number, size_t queue, const Call &call);
   void meet(Meeting &meeting);
-  std::vector<int64_t> meetingOf(int64_t number, const Call &call) const;
   Error explainHang() const;
 
   const Program &program;
   const Cluster &cluster;
+  const TransferRules rules{program, cluster};
   const bool wantsSpans;
   const bool hasSharedCores = cluster.coresPerNode > 0;
   const bool keepsSpans = wantsSpans || hasSharedCores;
@@ -172,7 +137,7 @@ private:
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Loops, or tasks with what is before and after them.
+/// Parts are loops, or tasks with the calls before and after them.
 void Engine::addParts(Stage &stage) {
   const StageProgram &of = *stage.program;
   int64_t end = static_cast<int64_t>(of.calls.size()), done = 0;
@@ -248,74 +213,20 @@ void Engine::step(Stage &stage) {
 // Transfers
 //===----------------------------------------------------------------------===//
 
-/// On a GPU a rank has one stream for all of them. The threads of a CPU run
-/// those that block themselves, and messages between them wait for no others.
 size_t Engine::queueOf(Stage &stage, const Call &call) {
-  std::vector<int64_t> key;
-  bool isMessage = call.kind != CallKind::Collective;
-  bool isBetweenThreads = isMessage && !program.isCuda && cluster.nodes == 1;
-  if (cluster.software.hasQueuePerGroup || isBetweenThreads) {
-    key = {isMessage ? static_cast<int64_t>(call.kind) : 0,
-           isMessage ? call.peer : 0};
-    key.insert(key.end(), call.axes.begin(), call.axes.end());
-  } else {
-    key = {call.wait || program.isCuda};
-  }
   auto [found, isNew] =
-      stage.queueNumbers.try_emplace(key, stage.queues.size());
+      stage.queueNumbers.try_emplace(rules.queueOf(call), stage.queues.size());
   if (isNew)
     stage.queues.emplace_back();
   return found->second;
 }
 
-bool Engine::isCollectiveOver(const std::set<std::string> &axes,
-                              const Call &call) const {
-  return call.kind == CallKind::Collective &&
-         llvm::all_of(call.axes, [&](size_t axis) {
-           return axes.count(program.mesh[axis].name);
-         });
-}
-
-/// Whether the software runs a collective beside all other work.
-bool Engine::isOverlapped(const Call &call) const {
-  return isCollectiveOver(cluster.software.overlappedAxes, call);
-}
-
-/// Whether the software begins a collective where Tessera waits for it.
-bool Engine::isDeferred(const Call &call) const {
-  return call.wait != 0 &&
-         (stages.size() > 1 || cluster.software.alwaysDefers) &&
-         isCollectiveOver(cluster.software.deferredAxes, call);
-}
-
-/// Whether the program waits where the call stands.
-bool Engine::blocks(const Call &call) const {
-  if (isOverlapped(call))
-    return false;
-  return call.wait == 0 || llvm::any_of(call.axes, [&](size_t axis) {
-           return cluster.software.blockingAxes.count(program.mesh[axis].name);
-         });
-}
-
-/// In how many parts a collective runs beside its product; 1: all at once.
-int64_t Engine::slicesOf(const Call &call) const {
-  if (call.kind != CallKind::Collective || !blocks(call))
-    return 1;
-  int64_t slices = 1;
-  for (size_t axis : call.axes) {
-    if (!cluster.software.slicedAxes.count(program.mesh[axis].name))
-      return 1;
-    slices *= program.mesh[axis].size;
-  }
-  return slices;
-}
-
-/// When the transfer that a stage waits for lets it go on. In slices, what
-/// reads a tensor begins with the first one, and the last one follows what
-/// makes it.
+/// Returns when the transfer that a stage waits for lets it go on; -1: not
+/// known yet. In slices, the reader of a tensor begins with the first one, and
+/// the last one follows the call that makes it.
 double Engine::endOfWait(const Stage &stage, const Call &call) const {
   const Transfer &transfer = stage.transfers[*stage.awaited];
-  int64_t slices = slicesOf(call);
+  int64_t slices = rules.slicesOf(call);
   if (slices == 1 || transfer.end < 0)
     return transfer.end;
   double all = stage.seconds[transfer.call];
@@ -323,22 +234,6 @@ double Engine::endOfWait(const Stage &stage, const Call &call) const {
   return call.collective == dist::Collective::AllGather
              ? transfer.end - all + one
              : std::max(transfer.end, stage.now + one);
-}
-
-/// Whose calls belong together: sends with receives of the peer, the k-th with
-/// the k-th, and collectives over the same axes.
-std::vector<int64_t> Engine::meetingOf(int64_t number, const Call &call) const {
-  std::vector<int64_t> key;
-  if (call.kind == CallKind::Send)
-    key = {number, call.peer};
-  else if (call.kind == CallKind::Receive)
-    key = {call.peer, number};
-  else
-    key = {-1, -1};
-  key.push_back(call.wait != 0);
-  for (size_t axis : call.axes)
-    key.push_back(static_cast<int64_t>(axis));
-  return key;
 }
 
 void Engine::finish(int64_t number, size_t queue, double begin, double end) {
@@ -350,7 +245,7 @@ void Engine::finish(int64_t number, size_t queue, double begin, double end) {
   from.free = end;
   const Call &call = stage.program->calls[transfer.call];
   StageTimes &result = times.stages[number];
-  if (isOverlapped(call))
+  if (rules.isOverlapped(call))
     stage.overlapped += stage.seconds[transfer.call];
   for (size_t axis : call.axes)
     if (axis == call.axes.front())
@@ -388,7 +283,7 @@ void Engine::buffer(int64_t number, size_t queue, const Call &call) {
   Stage &stage = stages[number];
   const Transfer &transfer =
       stage.transfers[stage.queues[queue].waiting.front()];
-  Mailbox &box = mailboxes[meetingOf(number, call)];
+  Mailbox &box = mailboxes[rules.meetingOf(number, call)];
   double begin = std::max(stage.queues[queue].free, transfer.ready);
   if (call.kind == CallKind::Send) {
     double end = begin + stage.seconds[transfer.call];
@@ -414,7 +309,7 @@ void Engine::arrive(int64_t number, size_t queue, const Call &call) {
   Stage &stage = stages[number];
   Queue &from = stage.queues[queue];
   size_t transfer = from.waiting.front();
-  Meeting &meeting = meetings[meetingOf(number, call)];
+  Meeting &meeting = meetings[rules.meetingOf(number, call)];
   bool isMessage = call.kind != CallKind::Collective;
   if (meeting.roundOf.empty())
     meeting.roundOf.resize(isMessage ? 2 : stages.size());
@@ -481,7 +376,7 @@ void Engine::waitUntil(int64_t number, double end, const Call &call) {
   stage.now = end;
 }
 
-/// Queues a transfer; its number.
+/// Queues a transfer; returns its number.
 size_t Engine::begin(int64_t number, int64_t call, int64_t microBatch,
                      double ready) {
   Stage &stage = stages[number];
@@ -495,18 +390,18 @@ size_t Engine::begin(int64_t number, int64_t call, int64_t microBatch,
   return index;
 }
 
-/// False: it cannot end yet.
+/// Returns false if it cannot end yet.
 bool Engine::runTransfer(int64_t number, const Call &call) {
   Stage &stage = stages[number];
-  if (isDeferred(call))
+  if (rules.isDeferred(call))
     return true;
   if (!stage.awaited) {
     int64_t microBatch = microBatchOf(stage);
-    bool followsSlices =
-        slicesOf(call) > 1 && call.collective != dist::Collective::AllGather;
+    bool followsSlices = rules.slicesOf(call) > 1 &&
+                         call.collective != dist::Collective::AllGather;
     double ready = followsSlices ? stage.workBegin : stage.now;
     size_t index = begin(number, stage.at.call, microBatch, ready);
-    if (!blocks(call)) {
+    if (!rules.blocks(call)) {
       stage.pending[{stage.at.call, microBatch}] = index;
       return true;
     }
@@ -520,7 +415,7 @@ bool Engine::runTransfer(int64_t number, const Call &call) {
   return true;
 }
 
-/// False: what it waits for cannot end yet.
+/// Returns false if a transfer that it waits for cannot end yet.
 bool Engine::runWait(int64_t number) {
   Stage &stage = stages[number];
   int64_t microBatch = microBatchOf(stage);
@@ -528,10 +423,10 @@ bool Engine::runWait(int64_t number) {
   for (int64_t start : stage.starts[stage.at.call]) {
     std::pair<int64_t, int64_t> key = {start, microBatch};
     const Call &call = stage.program->calls[start];
-    if (isDeferred(call) && !stage.pending.count(key))
+    if (rules.isDeferred(call) && !stage.pending.count(key))
       stage.pending[key] = begin(number, start, microBatch, stage.now);
     auto found = stage.pending.find(key);
-    if (found == stage.pending.end() || isOverlapped(call))
+    if (found == stage.pending.end() || rules.isOverlapped(call))
       continue;
     if (stage.transfers[found->second].end < 0)
       return false;
@@ -637,62 +532,8 @@ Expected<StepTimes> Engine::run() {
   return std::move(times);
 }
 
-static Error checkKind(const Program &program, const Cluster &cluster) {
-  bool isCpu = cluster.kind == DeviceKind::Cpu;
-  if (isCpu != program.isCuda)
-    return Error::success();
-  return llvm::createStringError(llvm::formatv(
-      "the program is for {0}, but the cluster '{1}' has {2}; {3}",
-      program.isCuda ? "cuda" : "the cpu", cluster.name,
-      isCpu ? "CPUs" : "GPUs",
-      isCpu ? "compile it with --device cpu, or take a file of GPUs"
-            : "compile it with --device cuda, or describe this machine with "
-              "tessera calibrate"));
-}
-
-static std::string howToAdd(const Program &program, const Cluster &cluster) {
-  if (!cluster.byThreads.empty())
-    return "tessera calibrate measures f32 and bf16";
-  return std::string("add [device.products.") +
-         tessera::nameOf(program.precision) + "] with 'peak'";
-}
-
-/// Whether calls like those of the program were measured on a CPU.
-static Error checkMeasured(const Program &program, const Cluster &cluster) {
-  if (cluster.device.measured.empty())
-    return Error::success();
-  for (size_t stage = 0; stage < program.stages.size(); ++stage)
-    for (const Call &call : program.stages[stage].calls)
-      if (!std::isfinite(
-              secondsOf(call, program, static_cast<int64_t>(stage), cluster)))
-        return llvm::createStringError(llvm::formatv(
-            "the cluster '{0}' has no rate of '{1}' in {2}; measure the "
-            "machine again with tessera calibrate",
-            cluster.name, call.op, tessera::nameOf(program.precision)));
-  return Error::success();
-}
-
-Expected<StepTimes> tessera::simulate::simulate(const Program &program,
-                                                const Cluster &machines,
-                                                bool keepSpans) {
-  if (Error error = checkKind(program, machines))
-    return error;
-  const Cluster cluster = machines.sharedBy(program.ranks());
-  if (program.ranks() > cluster.devices())
-    return llvm::createStringError(
-        llvm::formatv("the program has {0}, but the cluster '{1}' has {2} ({3} "
-                      "of {4}); use a "
-                      "smaller mesh or raise 'nodes.count'",
-                      counted(program.ranks(), "rank"), cluster.name,
-                      counted(cluster.devices(), "device"),
-                      counted(cluster.nodes, "node"), cluster.devicesPerNode));
-  if (!cluster.device.products.count(program.precision))
-    return llvm::createStringError(
-        llvm::formatv("the cluster '{0}' says nothing of products in {1}; "
-                      "{2}",
-                      cluster.name, tessera::nameOf(program.precision),
-                      howToAdd(program, cluster)));
-  if (Error error = checkMeasured(program, cluster))
-    return error;
-  return Engine(program, cluster, keepSpans).run();
+Expected<StepTimes> tessera::simulate::runEngine(const Program &program,
+                                                 const Cluster &cluster,
+                                                 bool wantsSpans) {
+  return Engine(program, cluster, wantsSpans).run();
 }
