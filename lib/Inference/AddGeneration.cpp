@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Inference/Candidates.h"
+#include "lib/Inference/GenerationModel.h"
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/NN/Marks.h"
@@ -25,14 +26,15 @@ using namespace tessera;
 
 namespace {
 
-/// Of a program: rows of a lane in a step.
+/// The rows of a lane in a step of a program.
 struct RowCount {
   StringRef program;
   int64_t rows;
 
-  /// Whether all rows meet the vocabulary and their labels, or some are taken.
+  /// Returns whether all rows meet the vocabulary and their labels; else some
+  /// are taken.
   bool scores() const { return program == nn::kScoreName; }
-  /// Whether rows are the tokens of a source.
+  /// Returns whether rows are the tokens of a source.
   bool encodes() const { return program == nn::kEncodeName; }
 };
 
@@ -41,114 +43,21 @@ struct GenerationSizes {
   int64_t lanes, slots, places;
   int64_t source; ///< Most tokens of one; 0: the model has no encoder.
   int64_t contextRanks, tensorRanks; ///< Ranks of cp and tp.
-  int64_t candidates; ///< That a step returns of each slot; 0: the logits.
+  int64_t candidates; ///< Those that a step returns per slot; 0: the logits.
 };
 
-/// How a cache's places are dealt to ranks.
+/// The shares of ranks in a cache's places.
 struct Deal {
   int64_t parts, places; ///< All parts have as many.
 };
 
-/// What a generation is made of: the ops that make logits, in their order.
-struct Model {
-  func::FuncOp loss;
-  Value logits, ids;
-  SmallVector<Operation *> ops;
-  Operation *lastOfStream = nullptr; ///< What is behind it reads its row alone.
-  /// Of an encoder-decoder model: what depends on a source alone, which are the
-  /// encoder, and keys and values of cross-attention. `ops` are the others.
-  SmallVector<Operation *> sourceOps;
-  Value sourceIds, sourceSegments; ///< Null: there is no encoder.
-
-  LogicalResult find();
-  /// Whether attention is to what is made of a source.
-  bool isCross(nn::AttentionOp op) const {
-    return llvm::is_contained(sourceOps, op.getKey().getDefiningOp());
-  }
-
-private:
-  LogicalResult checkFamily();
-  void splitOps(const SetVector<Operation *> &needed);
-  Value dataOf(StringRef name);
-};
-
-LogicalResult Model::checkFamily() {
-  auto attrs = loss->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
-      nn::NNDialect::kModelAttr);
-  if (attrs && attrs.get("mask_token"))
-    return loss.emitError()
-           << "generation needs a causal decoder, such as gpt2, llama, "
-              "mistral, qwen2, mixtral or t5; this model is none";
-  if (!attrs || !attrs.get("target"))
-    return success();
-  sourceIds = dataOf("ids");
-  sourceSegments = dataOf("segments");
-  if (sourceIds && sourceSegments)
-    return success();
-  return loss.emitError()
-         << "attends to the padding of sources, which requests have of any "
-            "length; import the config.json again with --padding-mask";
-}
-
-Value Model::dataOf(StringRef name) {
-  for (BlockArgument argument : loss.getArguments()) {
-    auto data = loss.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                  nn::NNDialect::kDataAttr);
-    if (data && data == name)
-      return argument;
-  }
-  return {};
-}
-
-/// In a model with an encoder, the decoder is what depends on its own ids.
-void Model::splitOps(const SetVector<Operation *> &needed) {
-  llvm::SmallPtrSet<Operation *, 32> ofRows;
-  for (Operation &op : loss.getBody().front().without_terminator()) {
-    if (!needed.contains(&op))
-      continue;
-    bool isOfRows =
-        !sourceIds || llvm::any_of(op.getOperands(), [&](Value operand) {
-          return operand == ids || ofRows.contains(operand.getDefiningOp());
-        });
-    if (!isOfRows) {
-      sourceOps.push_back(&op);
-      continue;
-    }
-    ofRows.insert(&op);
-    ops.push_back(&op);
-    if (nn::hasTag(&op, nn::Tag::Stream))
-      lastOfStream = &op;
-  }
-}
-
-LogicalResult Model::find() {
-  nn::PickOp pick = findPick(loss);
-  if (failed(checkFamily()))
-    return failure();
-  if (!pick)
-    return loss.emitError() << "has no nn.pick, from whose logits a program "
-                               "for generation is made";
-  logits = pick.getLogits();
-  SetVector<Operation *> needed;
-  SmallVector<Value> todo = {logits};
-  while (!todo.empty())
-    if (Operation *op = todo.pop_back_val().getDefiningOp())
-      if (needed.insert(op))
-        llvm::append_range(todo, op->getOperands());
-  ids = dataOf(sourceIds ? "decoder_ids" : "ids");
-  splitOps(needed);
-  if (ids && lastOfStream)
-    return success();
-  return loss.emitError() << "has no data 'ids' or no residual stream";
-}
-
 /// Builds one program.
 class GenerationBuilder {
 public:
-  GenerationBuilder(Model &model, const GenerationSizes &sizes)
+  GenerationBuilder(GenerationModel &model, const GenerationSizes &sizes)
       : model(model), sizes(sizes), b(model.loss.getContext()) {}
 
-  /// `all`: the programs of the module, whose data each has.
+  /// `all` are the programs of the module, whose data each has.
   LogicalResult build(const RowCount &own, ArrayRef<RowCount> all);
 
 private:
@@ -186,16 +95,16 @@ private:
   LogicalResult checkComplete();
   void finish(const RowCount &own);
 
-  Model &model;
+  GenerationModel &model;
   GenerationSizes sizes;
   OpBuilder b;
   func::FuncOp func;
   IRMapping map;
-  SmallVector<DictionaryAttr> attributes; ///< Of arguments.
+  SmallVector<DictionaryAttr> attributes; ///< By argument.
   Value slots, positions;
-  Value taken, labels;   ///< Of a program either.
-  SamplingData sampling; ///< Where candidates are returned.
-  Value lastOfSource;    ///< Of each row the last position of its source.
+  Value taken, labels;   ///< A program has one of them.
+  SamplingData sampling; ///< If candidates are returned.
+  Value lastOfSource;    ///< By row: the last position of its source.
   llvm::DenseMap<Operation *, std::pair<Value, Value>> caches;
   llvm::DenseMap<Value, Value> rowsOfTables;
   SmallVector<Value> results;
@@ -207,7 +116,7 @@ Value GenerationBuilder::argument(Type type, ArrayRef<NamedAttribute> attrs) {
   return func.getBody().front().addArgument(type, func.getLoc());
 }
 
-/// Parameters and tables.
+/// The program has the model's parameters and tables.
 void GenerationBuilder::addModelArguments() {
   for (BlockArgument old : model.loss.getArguments()) {
     DictionaryAttr attrs = model.loss.getArgAttrDict(old.getArgNumber());
@@ -221,7 +130,7 @@ bool isGrouped(nn::AttentionOp op) {
   return cast<RankedTensorType>(op.getQuery().getType()).getRank() == 5;
 }
 
-/// Where ranks of tp do not divide the key heads, each has all heads of its
+/// If ranks of tp do not divide the key heads, each has all heads of its
 /// places, as ShardingPlan::resting places them.
 Deal GenerationBuilder::dealOf(nn::AttentionOp op) const {
   int64_t heads = cast<RankedTensorType>(op.getKey().getType()).getDimSize(2);
@@ -231,7 +140,7 @@ Deal GenerationBuilder::dealOf(nn::AttentionOp op) const {
   return {parts, (least + parts - 1) / parts * parts};
 }
 
-/// Keys and values of each attention, in order of layers.
+/// Each attention has caches of keys and values, in order of layers.
 void GenerationBuilder::addCaches() {
   int64_t layer = 0;
   for (Operation *op : model.ops) {
@@ -307,7 +216,7 @@ void GenerationBuilder::addData(const RowCount &of, const RowCount &own) {
     (of.scores() ? labels : taken) = read;
 }
 
-/// What a table of positions holds for each row.
+/// Returns the entry of a table of positions for each row.
 Value GenerationBuilder::ofRows(Value table, Location loc) {
   if (auto prefix = table.getDefiningOp<nn::PrefixOp>())
     table = prefix.getInput();
@@ -356,7 +265,7 @@ void GenerationBuilder::rotate(nn::RopeOp op) {
   map.map(op.getOutput(), rotated.getOutput());
 }
 
-/// The cache from now on, which is returned.
+/// Returns the cache from now on.
 Value GenerationBuilder::append(Value cache, Value rows, StringRef role,
                                 int64_t deal, Location loc) {
   Value made =
@@ -398,7 +307,7 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
   return success();
 }
 
-/// Over all of a source, as if each row stood at its last position.
+/// Attention reads all of a source, as if each row stood at its last position.
 void GenerationBuilder::attendToSource(nn::AttentionOp op) {
   auto [keys, values] = caches.lookup(op);
   auto attention = nn::create<nn::CachedAttentionOp>(
@@ -418,8 +327,8 @@ LogicalResult GenerationBuilder::attendWithin(nn::AttentionOp op) {
   return dist::setResultTypes(made);
 }
 
-/// Keys and values of a source, for each cross-attention of the decoder, at the
-/// stage of its layer.
+/// Keys and values of a source are kept for each cross-attention of the
+/// decoder, at the stage of its layer.
 void GenerationBuilder::appendSource() {
   for (Operation *op : model.ops) {
     auto attention = dyn_cast<nn::AttentionOp>(op);
@@ -435,7 +344,7 @@ void GenerationBuilder::appendSource() {
   }
 }
 
-/// What an op of the model becomes lives at the stage of its chunk.
+/// Ops that an op of the model becomes live at the stage of its chunk.
 LogicalResult GenerationBuilder::make(Operation *op) {
   Block &body = func.getBody().front();
   Operation *before = body.empty() ? nullptr : &body.back();
@@ -455,7 +364,7 @@ LogicalResult GenerationBuilder::make(Operation *op) {
 
 LogicalResult GenerationBuilder::rewrite(Operation *op) {
   if (isa<nn::PrefixOp>(op))
-    return success(); // `ofRows` reads what it is a prefix of
+    return success(); // `ofRows` reads the table behind it
   if (auto dropout = dyn_cast<nn::DropoutOp>(op))
     return map.map(dropout.getOutput(),
                    map.lookupOrDefault(dropout.getInput())),
@@ -586,7 +495,7 @@ struct AddGenerationPass
 };
 
 LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
-  Model model;
+  GenerationModel model;
   model.loss = loss;
   if (slots < 1 || chunk < 1 || lanes < 1 || contextRanks < 1 ||
       tensorRanks < 1)
@@ -627,7 +536,7 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
   return success();
 }
 
-/// The sizes, for the runtime.
+/// Tells the runtime the sizes.
 void AddGenerationPass::describe(const GenerationSizes &sizes) {
   Builder b(&getContext());
   NamedAttrList attrs(
