@@ -1,4 +1,4 @@
-"""Checks of sources that need their text: where includes point, banners, header guards, names of headers.
+"""Checks of sources that need their text: lengths, where includes point, banners, header guards, names of headers.
 
 Called by lint.sh with the sources as arguments; prints one line per offence.
 """
@@ -22,6 +22,8 @@ PUBLIC = {"tessera.h", "tessera.hpp", "tokenizer.h", "tokenizer.hpp", "encoder.h
 ABI = {"abi.h", "abi_arguments.h", "abi_attention.def", "abi_cpu.def", "abi_entries.def"}
 JSON = {"json_reader.hpp", "json_limits.hpp", "json_kinds.def"}
 ROOTS = ("", "include/", "runtime/include/")
+# Only the length of these is checked.
+SCRIPTS = (".py", ".sh", ".js", ".css")
 
 
 def room(path):
@@ -118,6 +120,23 @@ def readers(path, text):
             yield f"reader: {path}:{line} reads {what} by '{match.group()}'; {remedy}"
 
 
+# A source holds one class, table or pass. Public headers are one API each, with its documentation.
+LONGEST = 600
+# These are longer, until they are split.
+LONGER = {"lib/Target/MetadataJson.cpp", "runtime/artifact/ParseMetadata.cpp", "tools/tessera/options/CommandLine.cpp",
+          "tools/tessera/options/DeclaredOptions.cpp", "tools/tessera/report/Report.cpp"}
+
+
+def length(path, text):
+    lines = text.count("\n")
+    if path.startswith("runtime/include/"):
+        return
+    if path in LONGER and lines <= LONGEST:
+        yield f"length: {path} has {lines} lines; take it out of LONGER in tools/scripts/lint_sources.py"
+    if path not in LONGER and lines > LONGEST:
+        yield f"length: {path} has {lines} lines, of at most {LONGEST}; find its second responsibility, and give it a file"
+
+
 def printing(path, text):
     """Texts of files are escaped where the driver prints them: in one place, and where CLI11 prints."""
     seams = ("tools/tessera/report/Output.cpp", "tools/tessera/options/CommandLine.cpp")
@@ -129,12 +148,17 @@ def printing(path, text):
 
 def main(paths):
     headers = {}
+    for path in sorted(LONGER - set(paths)):
+        yield f"length: {path} is not there; take it out of LONGER in tools/scripts/lint_sources.py"
     for path in paths:
         if not os.path.exists(path):
             continue
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        for check in (includes, banner, guard, readers, printing):
+        if path.endswith(SCRIPTS):
+            yield from length(path, text)
+            continue
+        for check in (length, includes, banner, guard, readers, printing):
             yield from check(path, text)
         if path.endswith(".h") and os.path.basename(path) != "Passes.h":
             headers.setdefault(os.path.basename(path), []).append(path)
