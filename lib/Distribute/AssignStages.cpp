@@ -4,10 +4,10 @@
 // forward program is weighed.
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Options/Counted.h"
 #include "llvm/Support/MathExtras.h"

@@ -6,8 +6,8 @@
 #include "tessera/Dialect/Dist/Chunks.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/Adapters.h"
-#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Marks.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Options/MeshAxis.h"
 
 using namespace mlir;

@@ -1,10 +1,10 @@
 //===- Recompute.cpp - computes forward values again in backward ----------===//
 
 #include "mlir/IR/IRMapping.h"
-#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Options/Counted.h"
 #include "tessera/Train/KeptValues.h"
 #include "tessera/Train/Passes.h"

@@ -1,9 +1,9 @@
 //===- SoftwareMemory.cpp - what other software keeps ---------------------===//
 
 #include "tools/tessera/simulate/SoftwareMemory.h"
-#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tools/tessera/input/CompileModel.h"
