@@ -22,7 +22,7 @@ def compare(what, documented, actual):
         print(f"docs/Architecture.md: {what}\n  document: {documented}\n  actual:   {actual}")
 
 
-# Passes: the functions of Pipeline.cpp, in the order of buildCompilePipeline.
+# Passes: the functions of Pipeline.cpp that add them, in the order of buildCompilePipeline.
 UPSTREAM = {"CSE": "cse", "ArithToLLVMConversion": "convert-arith-to-llvm"}
 
 
@@ -44,12 +44,13 @@ def passes_of(body, functions, names):
 
 
 pipeline = read(source, "lib/Pipelines/Pipeline.cpp")
-functions = dict(re.findall(r"^(?:static void |void tessera::)build(\w+)Pipeline\((.*?)^}", pipeline, re.M | re.S))
+functions = dict(re.findall(r"^(?:static void |\w+ tessera::)build(\w+)Pipeline\((.*?)^}", pipeline, re.M | re.S))
+stages = dict(re.findall(r"^static void add(\w+)Passes\((.*?)^}", pipeline, re.M | re.S))
 names = flags()
 actual = []
-for stage in re.findall(r"build(\w+)Pipeline\(passes", functions["Compile"]):
+for stage in re.findall(r"add(\w+)Passes\b", functions["Compile"]):
     actual.append(f"**tessera-{stage.lower()}**")
-    actual += passes_of(functions[stage], functions, names)
+    actual += passes_of(stages[stage], functions, names)
 documented = [name for row in table(section(architecture, "Passes, in order"))
               for name in (["**" + row[0].strip("*`") + "**"] if row[0].startswith("**")
                            else re.findall(r"`([\w-]+)`", row[0]))]
