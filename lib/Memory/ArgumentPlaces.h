@@ -28,7 +28,7 @@ private:
   static mlir::Attribute nameOf(mlir::BlockArgument argument);
   llvm::LogicalResult add(mlir::BlockArgument argument, BufferKind kind);
 
-  llvm::DenseMap<mlir::Attribute, Known> known; ///< By name.
+  llvm::DenseMap<mlir::Attribute, Known> known; ///< Keyed by name.
   int64_t end = 0;
   KindBytes byKind{};
 };

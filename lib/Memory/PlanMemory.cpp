@@ -52,7 +52,7 @@ private:
     int64_t bytes = 0;
     KindBytes byKind{};
     SmallVector<unsigned> buffers;
-    size_t extent = 0;  ///< That of the first micro-batch.
+    size_t extent = 0;  ///< The first micro-batch's.
     int64_t number = 0; ///< From 1; 0: it is the last micro-batch's only.
   };
   using Tasks = std::pair<int64_t, int64_t>;
@@ -85,20 +85,21 @@ private:
   const Liveness &live;
   const Buffers &buffers;
   const TaskTimes &times;
-  const TaskOrder *order;       ///< Null: no tasks.
-  SmallVector<int64_t> offsets; ///< By buffer, in the arena or in a frame.
+  const TaskOrder *order; ///< Null: no tasks.
+  /// One for each buffer, in the arena or in a frame.
+  SmallVector<int64_t> offsets;
   int64_t arena = 0;
   KindBytes byKind{};
 
   SmallVector<unsigned> once;
-  llvm::MapVector<int64_t, SmallVector<unsigned>> ofTasks; ///< By task.
+  llvm::MapVector<int64_t, SmallVector<unsigned>> ofTasks; ///< Keyed by task.
   llvm::MapVector<Tasks, Frame> frames;
   /// The frame in which a buffer of a task lies; null: beside all frames.
   llvm::DenseMap<unsigned, const Frame *> homes;
   SmallVector<Extent> extents;
-  SmallVector<KindBytes> kinds;                  ///< By extent.
+  SmallVector<KindBytes> kinds;                  ///< One for each extent.
   size_t area = 0;                               ///< The extent beside frames.
-  llvm::DenseMap<int64_t, TaskContent> contents; ///< By task.
+  llvm::DenseMap<int64_t, TaskContent> contents; ///< Keyed by task.
   std::string overStep;
 };
 
@@ -395,7 +396,8 @@ struct PlanMemoryPass : tessera::impl::PlanMemoryPassBase<PlanMemoryPass> {
       return signalPassFailure();
     SmallVector<SmallVector<func::FuncOp>> groups =
         nn::groupPrograms(*programs);
-    SmallVector<ArgumentPlaces> places(groups.front().size()); // by stage
+    // Indexed by stage.
+    SmallVector<ArgumentPlaces> places(groups.front().size());
     for (size_t stage = 0; stage < places.size(); ++stage)
       if (failed(places[stage].add(rt::programsOfStage(groups, stage))))
         return signalPassFailure();

@@ -65,7 +65,7 @@ int64_t evaluatedSequences(const Metadata &metadata, size_t count) {
   const auto given = static_cast<int64_t>(count);
   const int64_t columns = model.columns(), sequences = given / columns;
   if (given < columns || given % columns != 0 || sequences >= model.batch)
-    return model.batch; // where it is not, checkTokens says so
+    return model.batch; // if it is not, checkTokens says so
   if (!metadata.evaluationCounts())
     fail(TSR_UNSUPPORTED, "the batch has ", sequences, " of ", model.batch,
          " sequences, and the program of the artifact counts the labels of "
