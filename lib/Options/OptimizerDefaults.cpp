@@ -50,24 +50,24 @@ std::string refuse(const std::string &flag, OptimizerKind kind, Takes takes) {
 
 } // namespace
 
-std::string tessera::checkOptimizer(const OptimizerOptions &given) {
-  const Defaults &row = defaultsOf(given.kind);
-  auto check = [&](const char *flag, double value, double Defaults::*member) {
-    if (value < 0 || row.*member >= 0)
+std::string tessera::checkOptimizer(const OptimizerOptions &optimizer,
+                                    const GivenFlags &given) {
+  const Defaults &row = defaultsOf(optimizer.kind);
+  auto check = [&](const char *flag, double Defaults::*member) {
+    if (!given.count(flag) || row.*member >= 0)
       return std::string();
-    return refuse(flag, given.kind,
+    return refuse(flag, optimizer.kind,
                   [=](const Defaults &other) { return other.*member >= 0; });
   };
   for (std::string why :
-       {check("--beta1", given.beta1, &Defaults::beta1),
-        check("--beta2", given.beta2, &Defaults::beta2),
-        check("--momentum", given.momentum, &Defaults::momentum)})
+       {check("--beta1", &Defaults::beta1), check("--beta2", &Defaults::beta2),
+        check("--momentum", &Defaults::momentum)})
     if (!why.empty())
       return why;
-  if (given.nesterov && !row.takesNesterov)
-    return refuse("--nesterov", given.kind,
+  if (optimizer.nesterov && !row.takesNesterov)
+    return refuse("--nesterov", optimizer.kind,
                   [](const Defaults &other) { return other.takesNesterov; });
-  if (given.nesterov && given.momentum == 0)
+  if (optimizer.nesterov && optimizer.momentum == 0)
     return "--nesterov looks ahead along the momentum, but --momentum is 0; "
            "leave one of the two out";
   return "";

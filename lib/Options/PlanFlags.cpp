@@ -333,7 +333,9 @@ GivenFlags tessera::changedFlags(const PlanOptions &plan) {
   changed.optimizer = completed(plan.optimizer);
   GivenFlags flags;
   for (const PlanFlag &flag : planFlags())
-    if (flag.text(changed) != flag.text(standard))
+    // A run may replace the learning rate that a program has.
+    if (flag.purpose != FlagPurpose::LearningRate &&
+        flag.text(changed) != flag.text(standard))
       flags.insert(flag.name);
   if (plan.optimizer.kind != OptimizerOptions().kind)
     flags.insert(flagName("optimizer"));

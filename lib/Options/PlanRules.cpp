@@ -34,10 +34,10 @@ struct PlanRule {
   const char *what, *why, *instead;
   /// Says what is wrong, or "", in the place of the other members: the rule is
   /// that of another table.
-  std::string (*check)(Plan) = nullptr;
+  std::string (*check)(Plan, const GivenFlags &given) = nullptr;
 };
 
-std::string checkStages(Plan plan) {
+std::string checkStages(Plan plan, const GivenFlags &) {
   if (hasOne(plan, MeshAxis::Pipeline))
     return "";
   return pipeline::checkShape(plan.stages.schedule,
@@ -46,11 +46,11 @@ std::string checkStages(Plan plan) {
                                std::max<int64_t>(1, plan.sizes.microBatches)});
 }
 
-std::string checkAxes(Plan plan) {
+std::string checkAxes(Plan plan, const GivenFlags &) {
   return fixesOrder(plan) ? checkInvariantMesh(plan.mesh) : "";
 }
 
-PlanRule ruleOf(std::string (*check)(Plan)) {
+PlanRule ruleOf(std::string (*check)(Plan, const GivenFlags &)) {
   return {nullptr, nullptr, nullptr, nullptr, check};
 }
 
@@ -160,7 +160,9 @@ const PlanRule kPlanRules[] = {
     ruleOf(checkStages),
 
     // The optimizer and memory.
-    ruleOf([](Plan plan) { return checkOptimizer(plan.optimizer); }),
+    ruleOf([](Plan plan, const GivenFlags &given) {
+      return checkOptimizer(plan.optimizer, given);
+    }),
     {[](Plan plan) {
        return longestOf(plan) > kMostCachedTokens ||
               plan.generation.batch > kMostCachedTokens / longestOf(plan) ||
@@ -274,7 +276,7 @@ std::string tessera::checkPlan(const PlanOptions &plan,
     return why;
   for (const PlanRule &rule : kPlanRules) {
     if (rule.check) {
-      if (std::string why = rule.check(plan); !why.empty())
+      if (std::string why = rule.check(plan, given); !why.empty())
         return why;
     } else if (rule.isBroken(plan)) {
       return RuleText{rule.what, rule.why, rule.instead}.str(plan);

@@ -450,18 +450,20 @@ plan::chosenOptions(const SearchSpace &space, const PlanOptions &plan) {
                                                "--recompute"};
   const PlanOptions standard;
   std::vector<std::pair<std::string, std::string>> options;
-  auto add = [&](FlagCheck check, const std::string &name,
+  auto add = [&](FlagCheck check, FlagPurpose purpose, const std::string &name,
                  const std::string &text, const std::string &usual) {
     if (namesPath(check))
       return;
+    const bool isSearched = purpose != FlagPurpose::LearningRate;
     auto given = space.given.find(name);
     if (given != space.given.end())
       options.emplace_back(name.substr(2), given->second);
-    else if ((text != usual || always.count(name)) && !text.empty())
+    else if (isSearched && (text != usual || always.count(name)) &&
+             !text.empty())
       options.emplace_back(name.substr(2), text);
   };
 #define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
-  add(FlagCheck::CHECK, flagName(#NAME),                                       \
+  add(FlagCheck::CHECK, FlagPurpose::PURPOSE, flagName(#NAME),                 \
       flagText(FlagCheck::CHECK, plan.FIELD),                                  \
       flagText(FlagCheck::CHECK, standard.FIELD));
 #define DRIVER_FLAG PLAN_FLAG

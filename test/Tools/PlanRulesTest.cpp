@@ -4,6 +4,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tools/tessera/options/DriverOptions.h"
@@ -244,6 +245,12 @@ TEST_F(PlanRules, WhatIsChangedWasGiven) {
   plan.optimizer.kind = OptimizerKind::Sgd;
   plan.optimizer.momentum = 0.9; // its own
   EXPECT_EQ(changedFlags(plan), GivenFlags{"--optimizer"});
+  // The driver fills in an optimizer's values and the length of a run.
+  plan.optimizer = completed(OptimizerOptions());
+  plan.learningRate = DriverOptions().plan.learningRate;
+  EXPECT_EQ(checkPlan(plan), "");
+  plan.programs = ProgramSet::Generate;
+  EXPECT_EQ(checkPlan(plan), "");
 }
 
 TEST_F(PlanRules, RefusesWhatWouldBeIgnored) {

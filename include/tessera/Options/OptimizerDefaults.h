@@ -6,13 +6,14 @@
 #ifndef TESSERA_OPTIONS_OPTIMIZERDEFAULTS_H
 #define TESSERA_OPTIONS_OPTIMIZERDEFAULTS_H
 
-#include "tessera/Options/PlanOptions.h"
+#include "tessera/Options/PlanFlags.h"
 
 namespace tessera {
 
-/// Returns what is wrong with given options, or "": they are another
-/// optimizer's.
-std::string checkOptimizer(const OptimizerOptions &given);
+/// Returns what is wrong with the options of an optimizer, or "": a flag of
+/// `given` is another optimizer's.
+std::string checkOptimizer(const OptimizerOptions &optimizer,
+                           const GivenFlags &given);
 
 /// Fills in the optimizer's own values for options that are not given; 0 for
 /// those that it does not take.

@@ -407,12 +407,8 @@ void CommandLine::checkLearningRate() {
       options.givenRate.insert(name);
   if (options.epochs > 0)
     return checkEpochs();
-  if (options.isArtifact())
-    return;
-  LearningRateOptions rate = options.plan.learningRate;
-  refuseUnless(completeRate(rate, options.givenRate));
-  if (options.command != Command::Plan) // it writes down what is given alone
-    options.plan.learningRate = rate;
+  if (!options.isArtifact())
+    refuseUnless(completeRate(options.plan.learningRate, options.givenRate));
 }
 
 /// The number of steps that epochs make is known once the data is open.
