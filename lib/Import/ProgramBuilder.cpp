@@ -228,13 +228,13 @@ Value ProgramBuilder::project(Value x, const Projection &p) {
 }
 
 Value ProgramBuilder::attention(const Attention &heads) {
+  auto attention =
+      nn::AttentionAttr::get(b.getContext(), heads.causal, APFloat(heads.scale),
+                             heads.window, heads.maxDistance);
   auto op = nn::createWithResults<nn::AttentionOp>(
       b, loc, 2, heads.query, heads.key, heads.value, heads.biasTable,
-      heads.querySegments, heads.keySegments, b.getF64FloatAttr(heads.scale),
-      heads.causal ? b.getUnitAttr() : UnitAttr(),
-      b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()),
-      b.getI64IntegerAttr(heads.maxDistance),
-      b.getI64IntegerAttr(heads.window));
+      heads.querySegments, heads.keySegments, attention,
+      b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()));
   nn::setTag(op, nn::Tag::Attention);
   return op.getOutput();
 }

@@ -286,7 +286,7 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
     return attendWithin(op);
   if (model.isCross(op))
     return attendToSource(op), success();
-  if (!op.getCausal())
+  if (!op.getAttention().getMask().causal)
     return op.emitOpError() << "is not causal; generation needs a decoder";
   if (op.getQuerySegments() && !model.sourceIds)
     return op.emitOpError() << "stays within segments, which requests do not "
@@ -300,8 +300,7 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
   auto attention = nn::create<nn::CachedAttentionOp>(
       b, op.getLoc(), map.lookupOrDefault(op.getQuery()), keys, values, slots,
       positions, table ? map.lookupOrDefault(table) : Value(),
-      op.getScaleAttr(), op.getWindowAttr(), b.getI64IntegerAttr(deal),
-      UnitAttr(), op.getMaxDistanceAttr());
+      op.getAttentionAttr(), b.getI64IntegerAttr(deal), UnitAttr());
   attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   map.map(op.getOutput(), attention.getOutput());
   return success();
@@ -312,9 +311,8 @@ void GenerationBuilder::attendToSource(nn::AttentionOp op) {
   auto [keys, values] = caches.lookup(op);
   auto attention = nn::create<nn::CachedAttentionOp>(
       b, op.getLoc(), map.lookupOrDefault(op.getQuery()), keys, values, slots,
-      lastOfSource, Value(), op.getScaleAttr(), op.getWindowAttr(),
-      b.getI64IntegerAttr(dealOf(op).parts), UnitAttr(),
-      b.getI64IntegerAttr(0));
+      lastOfSource, Value(), op.getAttentionAttr(),
+      b.getI64IntegerAttr(dealOf(op).parts), UnitAttr());
   attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   map.map(op.getOutput(), attention.getOutput());
 }

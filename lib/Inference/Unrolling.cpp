@@ -203,9 +203,8 @@ std::string Unrolling::matchAttention(nn::CachedAttentionOp op,
   auto model = dyn_cast<nn::AttentionOp>(other);
   auto keys = op.getKeys().getDefiningOp<nn::AppendOp>();
   auto values = op.getValues().getDefiningOp<nn::AppendOp>();
-  if (!model || !model.getCausal() || model.getBiasTable() ||
-      model.getScaleAttr() != op.getScaleAttr() ||
-      model.getWindowAttr() != op.getWindowAttr())
+  if (!model || !model.getAttention().getMask().causal ||
+      model.getBiasTable() || model.getAttention() != op.getAttention())
     return differs(op, "is another attention than the model's");
   if (!keys || !values || keys == values || op.getSlots() != slots ||
       op.getPositions() != positions || keys.getDeal() != op.getDeal() ||

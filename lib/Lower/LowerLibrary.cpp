@@ -204,9 +204,8 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
   auto lowered = rt::AttentionOp::create(
       b, op.getLoc(), op.getResultTypes(), q, k, v, batchStart(b, op, batch),
       heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
-      i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
-      op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total),
-      op.getBiasTable(), op.getMaxDistanceAttr(), op.getWindowAttr(),
+      i(heads->total), op.getAttentionAttr(), op.getDropoutAttr(),
+      op.getStreamAttr(), slice.start, i(slice.total), op.getBiasTable(),
       op.getQuerySegments(), op.getKeySegments());
   inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered);
@@ -255,9 +254,8 @@ LogicalResult lowerCachedAttention(nn::CachedAttentionOp op) {
   auto lowered = rt::CachedAttentionOp::create(
       b, op.getLoc(), op.getType(), op.getQuery(), op.getKeys(), op.getValues(),
       op.getSlots(), op.getPositions(),
-      b.getI64IntegerAttr(rowStride(op.getQuery())), op.getScaleAttr(),
-      op.getWindowAttr(), op.getDealAttr(), *start, op.getWeightedAttr(),
-      op.getBiasTable(), op.getMaxDistanceAttr());
+      b.getI64IntegerAttr(rowStride(op.getQuery())), op.getAttentionAttr(),
+      op.getDealAttr(), *start, op.getWeightedAttr(), op.getBiasTable());
   inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered.getResult());
   op.erase();
@@ -330,10 +328,9 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
       op.getOutput(), op.getLse(), batchStart(b, op, batch), heads->start,
       i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
       i(gradStride(op.getGradQuery())), i(gradStride(op.getGradKey())),
-      i(gradStride(op.getGradValue())), i(heads->total), op.getScaleAttr(),
-      b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr(),
-      slice.start, i(slice.total), op.getBiasTable(), op.getMaxDistanceAttr(),
-      op.getWindowAttr(), op.getQuerySegments(), op.getKeySegments());
+      i(gradStride(op.getGradValue())), i(heads->total), op.getAttentionAttr(),
+      op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total),
+      op.getBiasTable(), op.getQuerySegments(), op.getKeySegments());
   inheritPhase(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();

@@ -98,7 +98,7 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
                                 "has no dist.mesh";
   if (!slice || keys.cuts.size() != 1 || slice->cuts.size() != 1 ||
       slice->cuts[0].axis != keys.cuts[0].axis || keys.isPadded(mesh) ||
-      (attention.getCausal() && slice->total != keys.total))
+      (attention.getAttention().getMask().causal && slice->total != keys.total))
     return op->emitOpError()
            << "has " << keys.chunk() << " of " << keys.total
            << " keys on a rank; queries and keys must be split over the same "
@@ -113,9 +113,8 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
            << sizeOf(attention.getKey()) << " keys on a rank, but its '"
            << rt::RTDialect::kFactorsAttr << "' say " << slice->chunk()
            << " and " << keys.chunk();
-  FailureOr<RingSlices> cut = RingSlices::of(
-      op, keys,
-      {attention.getCausal(), static_cast<int64_t>(attention.getWindow())});
+  FailureOr<RingSlices> cut =
+      RingSlices::of(op, keys, attention.getAttention().getMask());
   if (failed(cut))
     return failure();
   slices = *cut;
@@ -178,10 +177,8 @@ StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
   made.setRowKAttr(row(1));
   made.setRowVAttr(row(2));
   made.setHeadsTotalAttr(b.getI64IntegerAttr(heads.total));
-  made.setScaleAttr(from.getScaleAttr());
-  made.setCausalAttr(b.getBoolAttr(from.getCausal() && pair.masked));
-  if (from.getWindow() != 0)
-    made.setWindowAttr(from.getWindowAttr());
+  made.setAttentionAttr(pair.masked ? from.getAttention()
+                                    : from.getAttention().withMask({}));
   made.setDropoutAttr(from.getDropoutAttr());
   made.setStreamAttr(from.getStreamAttr());
   made.setQueriesTotalAttr(b.getI64IntegerAttr(queries.total));

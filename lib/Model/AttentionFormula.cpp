@@ -93,7 +93,8 @@ Value AttentionFormulas::visible(nn::AttentionOp op, const Shape &shape) {
   key.insert(key.end(), shape.columnSizes.begin(), shape.columnSizes.end());
   for (Value segments : {op.getQuerySegments(), op.getKeySegments()})
     key.push_back(segments ? cast<BlockArgument>(segments).getArgNumber() : -1);
-  key.insert(key.end(), {op.getCausal(), int64_t(op.getWindow())});
+  nn::AttentionMask mask = op.getAttention().getMask();
+  key.insert(key.end(), {mask.causal, mask.window});
   Type element = getElementTypeOrSelf(op.getQuery().getType());
   Value &known = masks[{element.getAsOpaquePointer(), key}];
   if (known)
@@ -103,13 +104,13 @@ Value AttentionFormulas::visible(nn::AttentionOp op, const Shape &shape) {
   Value seen = f.isZero(f.difference(
       r, f.indices(r, shape.rowSizes, shape.rowWeights(heads, 0, 1)), c,
       f.indices(c, shape.columnSizes, {heads, 0, 1})));
-  if (op.getCausal()) {
+  if (mask.causal) {
     Value behind =
         f.difference(r, f.indices(r, shape.rowSizes, shape.rowWeights(0, 1, 0)),
                      c, f.indices(c, shape.columnSizes, {0, 1, 0}));
     seen = f.times(seen, f.isAtLeast(behind, 0));
-    if (int64_t window = op.getWindow())
-      seen = f.times(seen, f.isBelow(behind, static_cast<double>(window)));
+    if (mask.window)
+      seen = f.times(seen, f.isBelow(behind, static_cast<double>(mask.window)));
   }
   if (op.getQuerySegments())
     seen = sameSegment(op, shape, seen);
@@ -143,7 +144,7 @@ static SmallVector<int64_t> bucketStarts(int64_t buckets, int64_t farthest,
 
 /// Returns the bucket of every query position z and key "ct".
 Value AttentionFormulas::bucketsOf(nn::AttentionOp op, const Shape &shape) {
-  const int64_t sides = op.getCausal() ? 1 : 2;
+  const int64_t sides = op.getAttention().getCausal() ? 1 : 2;
   const int64_t ofSide = sizeAt(op.getBiasTable(), 0) / sides;
   Value keys =
       f.indices("ct", ArrayRef(shape.columnSizes).take_front(2), {0, 1});
@@ -153,7 +154,7 @@ Value AttentionFormulas::bucketsOf(nn::AttentionOp op, const Shape &shape) {
   auto add = [&](Value steps, double each) {
     bucket = f.sum("zct,zct->zct", {bucket, steps}, {1, each});
   };
-  for (int64_t start : bucketStarts(ofSide, op.getMaxDistance(),
+  for (int64_t start : bucketStarts(ofSide, op.getAttention().getMaxDistance(),
                                     std::max(shape.queries(), shape.keys()))) {
     add(f.isAtLeast(behind, static_cast<double>(start)), 1);
     if (sides == 2)
@@ -243,7 +244,8 @@ Value AttentionFormulas::probabilities(const Shape &shape, Value scores,
 Value AttentionFormulas::build(nn::AttentionOp op) {
   Shape shape(op);
   const std::string &r = shape.rows, &c = shape.columns, all = r + c;
-  Value query = f.scaled(op.getQuery(), op.getScale().convertToDouble());
+  Value query =
+      f.scaled(op.getQuery(), op.getAttention().getScale().convertToDouble());
   Value scores = f.product(r + "d," + c + "d->" + all, {query, op.getKey()});
   if (op.getBiasTable())
     scores = f.sum(all + "," + all + "->" + all, {scores, biases(op, shape)});

@@ -304,14 +304,16 @@ static double keysSeen(double queries, double window) {
 /// an early and a late slice. Layers may differ; the first one counts.
 static void addCausalWork(ProgramReport &report, Operation *op) {
   auto total = op->getAttrOfType<IntegerAttr>("queries_total");
-  auto causal = op->getAttrOfType<BoolAttr>("causal");
-  if (!total || !causal || !causal.getValue() || !report.causalWork.empty())
+  auto attention = op->getAttrOfType<nn::AttentionAttr>("attention");
+  if (!total || !attention || !report.causalWork.empty())
+    return;
+  nn::AttentionMask mask = attention.getMask();
+  if (!mask.causal)
     return;
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   double slice = static_cast<double>(type.getDimSize(1));
-  double all = static_cast<double>(total.getInt()), window = all;
-  if (auto given = op->getAttrOfType<IntegerAttr>("window"))
-    window = given.getInt() ? static_cast<double>(given.getInt()) : all;
+  double all = static_cast<double>(total.getInt());
+  double window = mask.window ? static_cast<double>(mask.window) : all;
   for (double start = 0; start + slice <= all; start += slice)
     report.causalWork.push_back(
         (keysSeen(start + slice, window) - keysSeen(start, window)) /

@@ -16,17 +16,17 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK: rt.ring_attention %{{.*}}, %[[LAST]], %[[LAST]]
     %k1 = rt.shift %x over ["cp"] : !x -> !x
     %o, %l = rt.ring_attention %a, %x, %x, %s, %s, %s, %s
-        {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 12 : i64, queries_total = 12 : i64,
-        row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+        <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 12 : i64, queries_total = 12 : i64,
+        row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
         : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, !lse)
     %k2 = rt.shift %k1 over ["cp"] : !x -> !x
     %o1, %l1 = rt.ring_attention %a, %k1, %k1, %s, %s, %s, %s, %o, %l
-        {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 12 : i64, queries_total = 12 : i64,
-        row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+        <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 12 : i64, queries_total = 12 : i64,
+        row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
         : i64} : (!x, !x, !x, i64, i64, i64, i64, !x, !lse) -> (!x, !lse)
     %o2, %l2 = rt.ring_attention %a, %k2, %k2, %s, %s, %s, %s, %o1, %l1
-        {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 12 : i64, queries_total = 12 : i64,
-        row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+        <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 12 : i64, queries_total = 12 : i64,
+        row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
         : i64} : (!x, !x, !x, i64, i64, i64, i64, !x, !lse) -> (!x, !lse)
     return %o2 : !x
   }

@@ -34,7 +34,7 @@ func.func @loss(%x: !x {nn.data = "x", nn.dims = "bsh"}, %w: tensor<16x4x4xf32> 
   // BACK: nn.attention_grad {{.*}}dist.ring = "cp"
   // BACK-SAME: -> (tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>, tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>,
   // BACK-SAME: tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>)
-  %y, %lse = nn.attention %q, %q, %q {causal, scale = 0.25 : f64, nn.tag = #nn.tag<attention>}
+  %y, %lse = nn.attention %q, %q, %q <causal, scale = 0.25> {nn.tag = #nn.tag<attention>}
       : (!heads, !heads, !heads) -> (!heads, tensor<2x4x8xf32>)
   // ULYSSES: nn.einsum "bsnd,ndh->bsh" {{.*}} -> tensor<2x8x16xf32, #dist<cp: S(1), tp: P>>
   %z = nn.einsum "bsnd,ndh->bsh" %y, %o : (!heads, tensor<4x4x16xf32>) -> !x

@@ -68,13 +68,13 @@ func.func @attention_on_views(%qkv: !qkv, %g: !x) -> !qkv {
   // CHECK-DAG: %[[Q:.*]] = rt.view %[[QKV]] {offset = 0 : i64, parts = 3 : i64}
   // CHECK-DAG: %[[K:.*]] = rt.view %[[QKV]] {offset = 64 : i64, parts = 3 : i64}
   // CHECK-DAG: %[[V:.*]] = rt.view %[[QKV]] {offset = 128 : i64, parts = 3 : i64}
-  // CHECK: rt.attention %[[Q]], %[[K]], %[[V]], %{{.*}} {causal = true, {{.*}}heads_total = 8 : i64, row_k = 192 : i64,
+  // CHECK: rt.attention %[[Q]], %[[K]], %[[V]], %{{.*}} <causal, scale = {{.*}}> {{{.*}}heads_total = 8 : i64, row_k = 192 : i64,
   // CHECK-SAME: row_q = 192 : i64, row_v = 192 : i64
-  %o, %l = nn.attention %q, %k, %v {causal, scale = 0.25 : f64, rt.factors = {n =
+  %o, %l = nn.attention %q, %k, %v <causal, scale = 0.25> {rt.factors = {n =
       {axes = ["tp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
   // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = rt.attention_grad {{.*}} row_dk = 192 : i64, row_dq = 192 : i64,
   // CHECK-SAME: row_dv = 192 : i64
-  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, scale = 0.25 : f64} : (!x, !x, !x, !x, !x, !lse)
+  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l <causal, scale = 0.25> : (!x, !x, !x, !x, !x, !lse)
       -> (!x, !x, !x)
   // CHECK: rt.concat %[[DQ]], %[[DK]], %[[DV]] {part_offsets = array<i64: 0, 64, 128>}
   %d = nn.stack %dq, %dk, %dv along 2 : (!x, !x, !x) -> !qkv
@@ -83,10 +83,10 @@ func.func @attention_on_views(%qkv: !qkv, %g: !x) -> !qkv {
 
 // CHECK-LABEL: @attention_to_a_window
 func.func @attention_to_a_window(%x: !x, %g: !x) -> !x {
-  // CHECK: rt.attention {{.*}}causal = true, {{.*}}window = 3 : i64}
-  %o, %l = nn.attention %x, %x, %x {causal, scale = 0.25 : f64, window = 3 : i64} : (!x, !x, !x) -> (!x, !lse)
-  // CHECK: rt.attention_grad {{.*}}causal = true, {{.*}}window = 3 : i64}
-  %dq, %dk, %dv = nn.attention_grad %g, %x, %x, %x, %o, %l {causal, scale = 0.25 : f64, window = 3 : i64}
+  // CHECK: rt.attention {{.*}} <causal, scale = {{.*}}, window = 3> {
+  %o, %l = nn.attention %x, %x, %x <causal, scale = 0.25, window = 3> : (!x, !x, !x) -> (!x, !lse)
+  // CHECK: rt.attention_grad {{.*}} <causal, scale = {{.*}}, window = 3> {
+  %dq, %dk, %dv = nn.attention_grad %g, %x, %x, %x, %o, %l <causal, scale = 0.25, window = 3>
       : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
   return %dq : !x
 }
@@ -94,11 +94,11 @@ func.func @attention_to_a_window(%x: !x, %g: !x) -> !x {
 // CHECK-LABEL: @attention_within_segments
 // CHECK-SAME: %[[S:[a-z0-9]*]]: tensor<2x8xi32>
 func.func @attention_within_segments(%s: tensor<2x8xi32>, %x: !x, %g: !x) -> !x {
-  // CHECK: rt.attention %{{.*}} segments(%[[S]], %[[S]]) {
-  %o, %l = nn.attention %x, %x, %x segments(%s, %s) {causal, scale = 0.25 : f64}
+  // CHECK: rt.attention %{{.*}} segments(%[[S]], %[[S]]) <
+  %o, %l = nn.attention %x, %x, %x segments(%s, %s) <causal, scale = 0.25>
       : (!x, !x, !x, tensor<2x8xi32>, tensor<2x8xi32>) -> (!x, !lse)
-  // CHECK: rt.attention_grad %{{.*}} segments(%[[S]], %[[S]]) {
-  %dq, %dk, %dv = nn.attention_grad %g, %x, %x, %x, %o, %l segments(%s, %s) {causal, scale = 0.25 : f64}
+  // CHECK: rt.attention_grad %{{.*}} segments(%[[S]], %[[S]]) <
+  %dq, %dk, %dv = nn.attention_grad %g, %x, %x, %x, %o, %l segments(%s, %s) <causal, scale = 0.25>
       : (!x, !x, !x, !x, !x, !lse, tensor<2x8xi32>, tensor<2x8xi32>) -> (!x, !x, !x)
   return %dq : !x
 }

@@ -26,7 +26,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK-SAME: %[[L0]] {{.*}}row_k = 24 : i64, row_q = 72 : i64
     // CHECK-NOT: rt.shift
     // CHECK: rt.ring_attention %{{.*}}, %[[K2]], %[[V2]], %{{.*}}, %[[O1]], %[[L1]]
-    %o, %l = nn.attention %q, %k, %v {dist.ring = "cp", scale = 0.25 : f64,
+    %o, %l = nn.attention %q, %k, %v <scale = 0.25> {dist.ring = "cp",
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o, %l : !x, !lse
@@ -42,15 +42,14 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
   func.func @backward(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %l: !lse) -> (!x, !x, !x) {
     // CHECK: %[[Q0:.*]], %[[OWNK:.*]], %[[OWNV:.*]] = rt.ring_attention_grad
     // After their own rank, gradients of keys start from zero; the query's go on.
-    // CHECK: %[[Q1:.*]], %[[DK1:.*]], %[[DV1:.*]] = rt.ring_attention_grad {{.*}}, %[[Q0]] {
+    // CHECK: %[[Q1:.*]], %[[DK1:.*]], %[[DV1:.*]] = rt.ring_attention_grad {{.*}}, %[[Q0]] <
     // CHECK: %[[DK2:.*]] = rt.shift %[[DK1]] over ["cp"] {nn.phase = #nn.phase<backward>,
     // CHECK-SAME: reason = "gradients that follow their keys"}
     // CHECK: %[[DV2:.*]] = rt.shift %[[DV1]]
-    // CHECK: %[[Q2:.*]], %[[DK3:.*]], %[[DV3:.*]] = rt.ring_attention_grad {{.*}}, %[[Q1]], %[[DK2]], %[[DV2]] {
+    // CHECK: %[[Q2:.*]], %[[DK3:.*]], %[[DV3:.*]] = rt.ring_attention_grad {{.*}}, %[[Q1]], %[[DK2]], %[[DV2]] <
     // CHECK: %[[HOME:.*]] = rt.shift %[[DK3]]
     // CHECK: %[[DK:.*]] = nn.add "abcd,abcd->abcd" %[[OWNK]], %[[HOME]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {dist.ring = "cp", nn.phase = #nn.phase<backward>,
-        scale = 0.25 : f64,
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l <scale = 0.25> {dist.ring = "cp", nn.phase = #nn.phase<backward>,
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     // CHECK: return %[[Q2]], %[[DK]]
@@ -70,7 +69,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: rt.ring_attention {{.*}} -> (tensor<2x4x3x8xf32>, tensor<2x3x4xf32>)
     // CHECK: %[[SUM:.*]], %{{.*}} = rt.ring_attention {{.*}} -> (tensor<2x4x3x8xf32>, tensor<2x3x4xf32>)
     // CHECK: nn.cast %[[SUM]] to bf16
-    %o, %l = nn.attention %q, %k, %v {dist.ring = "cp", scale = 0.25 : f64,
+    %o, %l = nn.attention %q, %k, %v <scale = 0.25> {dist.ring = "cp",
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o : !x
@@ -83,7 +82,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 // CHECK-LABEL: @whole_keys_are_no_ring
 func.func @whole_keys_are_no_ring(%q: !x) -> !x {
   // CHECK: rt.attention %
-  %o, %l = nn.attention %q, %q, %q {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x)
+  %o, %l = nn.attention %q, %q, %q <causal, scale = 0.25> {dist.ring = "cp"} : (!x, !x, !x)
       -> (!x, tensor<2x3x4xf32>)
   return %o : !x
 }
@@ -115,18 +114,18 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: %[[RANK:.*]] = rt.coord "cp"
     // CHECK: %[[BACK:.*]] = arith.subi %c3_i64, %[[RANK]]
     // CHECK: arith.muli %[[BACK]], %c2_i64
-    // CHECK: %[[OL:.*]], %[[LL:.*]] = rt.ring_attention %[[QL]], %[[KL]], %[[VL]], %{{.*}} {causal = true
+    // CHECK: %[[OL:.*]], %[[LL:.*]] = rt.ring_attention %[[QL]], %[[KL]], %[[VL]], %{{.*}} <causal
     // Late queries see all early keys.
     // CHECK: %[[OL1:.*]], %[[LL1:.*]] = rt.ring_attention %[[QL]], %[[KE]], %[[VE]], %{{.*}}, %[[OL]], %[[LL]]
-    // CHECK-SAME: {causal = false
-    // CHECK: %[[OE:.*]], %[[LE:.*]] = rt.ring_attention %[[QE]], %[[KE]], %[[VE]], %{{.*}} {causal = true
-    // CHECK: rt.ring_attention %[[QL]], %[[LATE]], {{.*}}, %[[OL1]], %[[LL1]] {causal = true
-    // CHECK: %[[OL2:.*]], %[[LL2:.*]] = rt.ring_attention %[[QL]], %[[EARLY]], {{.*}} {causal = false
-    // CHECK: %[[OE1:.*]], %[[LE1:.*]] = rt.ring_attention %[[QE]], %[[EARLY]], {{.*}}, %[[OE]], %[[LE]] {causal = true
+    // CHECK-SAME: <scale
+    // CHECK: %[[OE:.*]], %[[LE:.*]] = rt.ring_attention %[[QE]], %[[KE]], %[[VE]], %{{.*}} <causal
+    // CHECK: rt.ring_attention %[[QL]], %[[LATE]], {{.*}}, %[[OL1]], %[[LL1]] <causal
+    // CHECK: %[[OL2:.*]], %[[LL2:.*]] = rt.ring_attention %[[QL]], %[[EARLY]], {{.*}} <scale
+    // CHECK: %[[OE1:.*]], %[[LE1:.*]] = rt.ring_attention %[[QE]], %[[EARLY]], {{.*}}, %[[OE]], %[[LE]] <causal
     // CHECK: %[[O:.*]] = rt.zigzag %[[OE1]], %[[OL2]] along 1 over ["cp"] {{.*}} -> tensor<2x4x3x8xf32>
     // CHECK: %[[L:.*]] = rt.zigzag %[[LE1]], %[[LL2]] along 2 over ["cp"] {{.*}} -> tensor<2x3x4xf32>
     // CHECK: return %[[O]], %[[L]]
-    %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64,
+    %o, %l = nn.attention %q, %k, %v <causal, scale = 0.25> {dist.ring = "cp",
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o, %l : !x, !lse
@@ -143,13 +142,13 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK-COUNT-6: rt.zigzag {{.*}}nn.phase = #nn.phase<backward>
     // Late keys, then early keys of late queries, to which early queries add.
     // CHECK: %[[QL:.*]], %[[OWNKL:.*]], %{{.*}} = rt.ring_attention_grad
-    // CHECK: %[[QL1:.*]], %[[K0:.*]], %[[V0:.*]] = rt.ring_attention_grad {{.*}}, %[[QL]] {causal = false
-    // CHECK: %[[QE:.*]], %[[OWNKE:.*]], %{{.*}} = rt.ring_attention_grad {{.*}}, %[[K0]], %[[V0]] {causal = true
+    // CHECK: %[[QL1:.*]], %[[K0:.*]], %[[V0:.*]] = rt.ring_attention_grad {{.*}}, %[[QL]] <scale
+    // CHECK: %[[QE:.*]], %[[OWNKE:.*]], %{{.*}} = rt.ring_attention_grad {{.*}}, %[[K0]], %[[V0]] <causal
     // After their own rank, gradients of keys start from zero; the queries' go on.
-    // CHECK: %[[QL2:.*]], %[[KL:.*]], %[[VL:.*]] = rt.ring_attention_grad {{.*}}, %[[QL1]] {causal = true
-    // CHECK: %[[QL3:.*]], %[[K1:.*]], %[[V1:.*]] = rt.ring_attention_grad {{.*}}, %[[QL2]] {causal = false
+    // CHECK: %[[QL2:.*]], %[[KL:.*]], %[[VL:.*]] = rt.ring_attention_grad {{.*}}, %[[QL1]] <causal
+    // CHECK: %[[QL3:.*]], %[[K1:.*]], %[[V1:.*]] = rt.ring_attention_grad {{.*}}, %[[QL2]] <scale
     // CHECK: %[[QE1:.*]], %[[KE:.*]], %[[VE:.*]] = rt.ring_attention_grad {{.*}}, %[[QE]], %[[K1]], %[[V1]]
-    // CHECK-SAME: {causal = true
+    // CHECK-SAME: <causal
     // CHECK: %[[HOMEE:.*]] = rt.shift %[[KE]]
     // CHECK: %[[HOMEL:.*]] = rt.shift %[[KL]]
     // CHECK: %[[DKE:.*]] = nn.add "abcd,abcd->abcd" %[[OWNKE]], %[[HOMEE]]
@@ -157,8 +156,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: %[[DQ:.*]] = rt.zigzag %[[QE1]], %[[QL3]]
     // CHECK: %[[DK:.*]] = rt.zigzag %[[DKE]], %[[DKL]]
     // CHECK: return %[[DQ]], %[[DK]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", nn.phase = #nn.phase<backward>,
-        scale = 0.25 : f64,
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l <causal, scale = 0.25> {dist.ring = "cp", nn.phase = #nn.phase<backward>,
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     return %dq, %dk, %dv : !x, !x, !x
@@ -176,12 +174,12 @@ module attributes {dist.mesh = #dist.mesh<cp = 4>} {
     // CHECK-NOT: rt.zigzag
     // CHECK: %[[K1:.*]] = rt.shift %{{.*}} over ["cp"]
     // CHECK: %[[V1:.*]] = rt.shift %{{.*}} over ["cp"]
-    // CHECK: %[[O0:.*]], %[[L0:.*]] = rt.ring_attention {{.*}}causal = true, {{.*}}window = 5 : i64}
+    // CHECK: %[[O0:.*]], %[[L0:.*]] = rt.ring_attention {{.*}} <causal, scale = {{.*}}, window = 5> {
     // CHECK-NOT: rt.shift
-    // CHECK: %[[O1:.*]], %{{.*}} = rt.ring_attention %{{.*}}, %[[K1]], %[[V1]], {{.*}}, %[[O0]], %[[L0]] {causal = true,
-    // CHECK-SAME: window = 5 : i64}
+    // CHECK: %[[O1:.*]], %{{.*}} = rt.ring_attention %{{.*}}, %[[K1]], %[[V1]], {{.*}}, %[[O0]], %[[L0]] <causal,
+    // CHECK-SAME: window = 5> {
     // CHECK-NEXT: return %[[O1]]
-    %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64, window = 5 : i64,
+    %o, %l = nn.attention %q, %k, %v <causal, scale = 0.25, window = 5> {dist.ring = "cp",
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o : !x
@@ -189,14 +187,13 @@ module attributes {dist.mesh = #dist.mesh<cp = 4>} {
   // CHECK-LABEL: @window_backward
   func.func @window_backward(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %l: !lse) -> (!x, !x, !x) {
     // CHECK: %[[Q0:.*]], %[[OWNK:.*]], %{{.*}} = rt.ring_attention_grad
-    // CHECK: %[[Q1:.*]], %[[DK:.*]], %{{.*}} = rt.ring_attention_grad {{.*}}, %[[Q0]] {
+    // CHECK: %[[Q1:.*]], %[[DK:.*]], %{{.*}} = rt.ring_attention_grad {{.*}}, %[[Q0]] <
     // CHECK-NOT: rt.ring_attention_grad
     // The gradient is one rank after its own, which is the third from there.
     // CHECK: %[[HOME:.*]] = rt.shift %[[DK]] over ["cp"] {distance = 3 : i64,
     // CHECK: nn.add "abcd,abcd->abcd" %[[OWNK]], %[[HOME]]
     // CHECK: return %[[Q1]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", scale = 0.25 : f64,
-        window = 5 : i64,
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l <causal, scale = 0.25, window = 5> {dist.ring = "cp",
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     return %dq, %dk, %dv : !x, !x, !x
@@ -207,8 +204,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 4>} {
     // CHECK-NOT: rt.shift
     // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = rt.ring_attention_grad
     // CHECK-NEXT: return %[[DQ]], %[[DK]], %[[DV]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", scale = 0.25 : f64,
-        window = 1 : i64,
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l <causal, scale = 0.25, window = 1> {dist.ring = "cp",
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     return %dq, %dk, %dv : !x, !x, !x
@@ -224,9 +220,9 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   // CHECK-LABEL: @long_window
   func.func @long_window(%q: !x, %k: !x, %v: !x) -> !x {
     // CHECK-COUNT-3: rt.zigzag
-    // CHECK-COUNT-6: rt.ring_attention {{.*}}causal = true, {{.*}}window = 5 : i64}
+    // CHECK-COUNT-6: rt.ring_attention {{.*}} <causal, scale = {{.*}}, window = 5> {
     // CHECK-NOT: rt.ring_attention
-    %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64, window = 5 : i64,
+    %o, %l = nn.attention %q, %k, %v <causal, scale = 0.25, window = 5> {dist.ring = "cp",
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o : !x
@@ -244,10 +240,10 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
   func.func @segments(%own: tensor<2x4xi32>, %x: !x) -> (!x, !lse) {
     // CHECK: %[[ALL:.*]] = rt.all_gather %[[OWN]] along 1 over ["cp"] {reason = "segments of all positions"} : tensor<2x4xi32> -> tensor<2x12xi32>
     // CHECK-NOT: rt.all_gather
-    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) {
-    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) {
-    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) {
-    %o, %l = nn.attention %x, %x, %x segments(%own, %own) {dist.ring = "cp", scale = 0.25 : f64,
+    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) <
+    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) <
+    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) <
+    %o, %l = nn.attention %x, %x, %x segments(%own, %own) <scale = 0.25> {dist.ring = "cp",
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t =
           {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}}
         : (!x, !x, !x, tensor<2x4xi32>, tensor<2x4xi32>) -> (!x, !lse)

@@ -10,7 +10,7 @@ module {
   func.func @decode(%c: !cache {nn.role = "key_cache", nn.of = "0"}, %q: !rows {nn.data = "q"}, %s: !data {nn.data = "s"})
       -> (!cache {nn.role = "key_cache", nn.param = "0"}) attributes {nn.generation = "decode"} {
     %a = rt.append %q at %s, %s into %c {row = 4 : i64} : !rows, !data, !data, !cache -> !cache
-    %o = rt.cached_attention %q, %a, %a at %s, %s {row = 4 : i64, scale = 1.0 : f64, window = 0 : i64} : (!rows, !cache, !cache, !data, !data) -> !rows
+    %o = rt.cached_attention %q, %a, %a at %s, %s <causal, scale = 1.0> {row = 4 : i64} : (!rows, !cache, !cache, !data, !data) -> !rows
     return %a : !cache
   }
 }
@@ -26,7 +26,7 @@ module {
       -> (!cache {nn.role = "key_cache", nn.param = "0"}) attributes {nn.generation = "decode"} {
     // expected-error @below {{operand #0 is written in place but read again later}}
     %a = rt.append %q at %s, %s into %c {row = 4 : i64} : !rows, !data, !data, !cache -> !cache
-    %o = rt.cached_attention %q, %a, %c at %s, %s {row = 4 : i64, scale = 1.0 : f64, window = 0 : i64} : (!rows, !cache, !cache, !data, !data) -> !rows
+    %o = rt.cached_attention %q, %a, %c at %s, %s <causal, scale = 1.0> {row = 4 : i64} : (!rows, !cache, !cache, !data, !data) -> !rows
     return %a : !cache
   }
 }

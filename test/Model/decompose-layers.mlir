@@ -15,7 +15,7 @@ func.func @loss(%q: tensor<2x4x2x8xf64> {nn.dims = "bsnd", nn.param = "q"}, %v: 
   // CHECK: nn.map exp
   // CHECK: nn.map reciprocal
   // CHECK: nn.einsum "bsnctm,ctme->bsne" {{.*}} {nn.formula = {of = "attention", results = 2 : i64}, nn.tag = #nn.tag<attention>}
-  %o, %lse = nn.attention %q, %q, %v {causal, scale = 0.25 : f64, nn.tag = #nn.tag<attention>}
+  %o, %lse = nn.attention %q, %q, %v <causal, scale = 0.25> {nn.tag = #nn.tag<attention>}
       : (tensor<2x4x2x8xf64>, tensor<2x4x2x8xf64>, tensor<2x4x2x8xf64>) -> (tensor<2x4x2x8xf64>, tensor<2x2x4xf64>)
   // CHECK-NOT: nn.rms_norm
   // CHECK: nn.map sqrt
@@ -31,7 +31,7 @@ func.func @loss(%q: tensor<2x4x2x8xf64> {nn.dims = "bsnd", nn.param = "q"}, %v: 
 // CHECK: module attributes {nn.formula = {replaced = 0 : i64, whole = ["attention: the program reads its log-sum-exp"]}}
 // CHECK: %{{.*}}, %{{.*}} = nn.attention
 func.func @loss(%q: tensor<2x4x2x8xf64> {nn.dims = "bsnd", nn.param = "q"}) -> tensor<f64> {
-  %o, %lse = nn.attention %q, %q, %q {causal, scale = 0.25 : f64}
+  %o, %lse = nn.attention %q, %q, %q <causal, scale = 0.25>
       : (tensor<2x4x2x8xf64>, tensor<2x4x2x8xf64>, tensor<2x4x2x8xf64>) -> (tensor<2x4x2x8xf64>, tensor<2x2x4xf64>)
   %z = nn.einsum "bsnd->" %o : (tensor<2x4x2x8xf64>) -> tensor<f64>
   %l = nn.einsum "bns->" %lse : (tensor<2x2x4xf64>) -> tensor<f64>

@@ -12,7 +12,7 @@ func.func @loss(%x: tensor<2x4x8xf32>, %qkv: tensor<8x3x2x4xf32> {nn.param = "qk
   %h = nn.einsum "bsh,hcnd->bscnd" %x, %qkv : (tensor<2x4x8xf32>, tensor<8x3x2x4xf32>) -> tensor<2x4x3x2x4xf32>
   %q, %k, %v = nn.unstack %h along 2
       : tensor<2x4x3x2x4xf32> -> tensor<2x4x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2x4x2x4xf32>
-  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.5 : f64}
+  %o, %lse = nn.attention %q, %k, %v <causal, scale = 0.5>
       : (tensor<2x4x2x4xf32>, tensor<2x4x2x4xf32>, tensor<2x4x2x4xf32>) -> (tensor<2x4x2x4xf32>, tensor<2x2x4xf32>)
   %y = nn.einsum "bsnd,ndh->bsh" %o, %proj : (tensor<2x4x2x4xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
   %z = nn.einsum "bsh,hf->bsf" %y, %w : (tensor<2x4x8xf32>, tensor<8x5xf32>) -> tensor<2x4x5xf32>

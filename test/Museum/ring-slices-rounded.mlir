@@ -14,8 +14,8 @@
 func.func @rounded_output(%x: !x, %at: i64) {
   // expected-error @+1 {{has queries of 'bf16' and a result of 'tensor<1x4x2x8xbf16>'; it must be of 'f32'}}
   %o, %l = rt.ring_attention %x, %x, %x, %at, %at, %at, %at
-      {causal = true, dropout = 0.0 : f64, heads_total = 2 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 16 : i64, row_q = 16 : i64, row_v = 16 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 2 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 16 : i64, row_q = 16 : i64, row_v = 16 : i64, stream = 0
       : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, !lse)
   return
 }
@@ -28,8 +28,8 @@ func.func @rounded_output(%x: !x, %at: i64) {
 func.func @rounded_gradients(%x: !x, %l: !lse, %at: i64) {
   // expected-error @+1 {{has queries of 'bf16' and a result of 'tensor<1x4x2x8xbf16>'; it must be of 'f32'}}
   %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %at, %at, %at, %at
-      {causal = true, dropout = 0.0 : f64, heads_total = 2 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 16 : i64, row_q = 16 : i64, row_v = 16 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 2 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 16 : i64, row_q = 16 : i64, row_v = 16 : i64, stream = 0
       : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64) -> (!f, !x, !x)
   return
 }
@@ -41,8 +41,8 @@ func.func @rounded_gradients(%x: !x, %l: !lse, %at: i64) {
 !lse = tensor<1x2x4xf32>
 func.func @right(%x: !x, %at: i64) -> !x {
   %o, %l = rt.ring_attention %x, %x, %x, %at, %at, %at, %at
-      {causal = true, dropout = 0.0 : f64, heads_total = 2 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 16 : i64, row_q = 16 : i64, row_v = 16 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 2 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 16 : i64, row_q = 16 : i64, row_v = 16 : i64, stream = 0
       : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!f, !lse)
   %y = nn.cast %o to bf16 : !f -> !x
   return %y : !x

@@ -17,7 +17,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 4>} {
   func.func @keys_did_not_enter(%q: !q, %k: !k) {
     // expected-error @+2 {{refuses S(3), I, I on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %y, %lse = nn.attention %q, %k, %k {causal, scale = 0.5 : f64, stream = 1 : i64}
+    %y, %lse = nn.attention %q, %k, %k <causal, scale = 0.5> {stream = 1 : i64}
         : (!q, !k, !k) -> (!q, tensor<2x2x4x8xf32, #dist<tp: S(2)>>)
     return
   }
@@ -46,7 +46,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 4>} {
 module attributes {dist.mesh = #dist.mesh<tp = 4>} {
   func.func @repaired(%q: !q, %k: !k, %x: tensor<2x8x16xf32>, %of_keys: !addend) {
     %entered = dist.convert enter %k on "tp" : !k -> !kr
-    %y, %lse = nn.attention %q, %entered, %entered {causal, scale = 0.5 : f64, stream = 1 : i64}
+    %y, %lse = nn.attention %q, %entered, %entered <causal, scale = 0.5> {stream = 1 : i64}
         : (!q, !kr, !kr) -> (!q, tensor<2x2x4x8xf32, #dist<tp: S(2)>>)
     %sum = dist.convert all_reduce %of_keys on "tp" : !addend -> !k
     %dw = nn.einsum "bsh,bsgd->hgd" %x, %sum : (tensor<2x8x16xf32>, !k) -> tensor<16x2x4xf32>

@@ -6,6 +6,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "test/Dialect/NN/OtherAttention.h"
 #include "test/Mutation/Mutant.h"
 
 using namespace mlir;
@@ -125,34 +126,30 @@ void GenerationEnumeration::operands(Operation *op, unsigned number) {
 /// Changes the window; attention without one gets one that all texts are longer
 /// than.
 void GenerationEnumeration::window(Operation *op, unsigned number) {
-  auto own = op->getAttrOfType<IntegerAttr>("window");
-  int64_t window = own ? own.getInt() : 0;
+  int64_t window = attentionOf(op).getWindow();
   std::vector<int64_t> others = {1, 4};
   if (window)
     others = {0, window - 1, window + 1};
   for (int64_t other : others)
     add("in another window", number, " " + std::to_string(other),
         [=](Operation *op) {
-          op->setAttr("window",
-                      Builder(op->getContext()).getI64IntegerAttr(other));
+          setAttention(op, withWindow(attentionOf(op), other));
         });
   add("of another scale", number, "", [](Operation *op) {
-    double scale = op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
-    op->setAttr("scale", Builder(op->getContext()).getF64FloatAttr(2 * scale));
+    nn::AttentionAttr own = attentionOf(op);
+    setAttention(op, withScale(own, 2 * own.getScale().convertToDouble()));
   });
 }
 
 /// Changes the farthest distance of biases: all that are not exact are the
 /// farthest.
 void GenerationEnumeration::distance(Operation *op, unsigned number) {
-  auto own = op->getAttrOfType<IntegerAttr>("max_distance");
-  if (!own || own.getInt() == 0)
+  if (attentionOf(op).getMaxDistance() == 0)
     return;
   Value table = op->getOperands().back();
   int64_t exact = cast<RankedTensorType>(table.getType()).getDimSize(0) / 2;
   add("to another distance", number, "", [=](Operation *op) {
-    op->setAttr("max_distance",
-                Builder(op->getContext()).getI64IntegerAttr(exact + 1));
+    setAttention(op, withMaxDistance(attentionOf(op), exact + 1));
   });
 }
 

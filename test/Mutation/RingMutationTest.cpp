@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "test/Dialect/NN/OtherAttention.h"
 #include "test/Mutation/Judge.h"
 #include "llvm/Support/FileSystem.h"
 #include <gtest/gtest.h>
@@ -196,28 +197,29 @@ TEST_F(WindowMutationTest, TheProgramItselfTrainsAsTheSerialOne) {
   EXPECT_EQ(verdict.fate, Fate::Equal) << verdict.difference;
 }
 
+static void setWindow(Operation *op, int64_t window) {
+  test::setAttention(op, test::withWindow(test::attentionOf(op), window));
+}
+
 TEST_F(WindowMutationTest, TypedWindowsAreTheSerialOnes) {
   for (auto [number, op] :
        llvm::enumerate(opsOf(judge.programs.at(Stage::Typed))))
     if (isa<nn::AttentionOp, nn::AttentionGradOp>(op))
       expectCaught(Stage::Typed, {Fate::Types, Fate::Erasure}, number,
-                   "no window",
-                   [](Operation *op) { op->removeAttr("window"); });
+                   "no window", [](Operation *op) { setWindow(op, 0); });
   EXPECT_EQ(mutants, 6)
       << "forward and backward of two layers, and the evaluation";
 }
 
 /// A longer window would hide as much of the own slice: nothing.
-template <typename OpTy> static void shortenWindow(Operation *op) {
-  cast<OpTy>(op).setWindow(cast<OpTy>(op).getWindow() - 2);
+static void shortenWindow(Operation *op) {
+  setWindow(op, test::attentionOf(op).getWindow() - 2);
 }
 
 TEST_F(WindowMutationTest, EveryStepHasItsWindow) {
   for (auto [number, op] : loweredCalls()) {
-    if (isa<rt::RingAttentionOp>(op))
-      lowered(number, "shorter window", shortenWindow<rt::RingAttentionOp>);
-    if (isa<rt::RingAttentionGradOp>(op))
-      lowered(number, "shorter window", shortenWindow<rt::RingAttentionGradOp>);
+    if (isa<rt::RingAttentionOp, rt::RingAttentionGradOp>(op))
+      lowered(number, "shorter window", shortenWindow);
   }
   EXPECT_EQ(mutants, 2 * 2 * 2) << "two steps, forward and backward";
 }

@@ -11,6 +11,7 @@
 #include "tessera/Inference/Correspondence.h"
 #include "tessera/Inference/Passes.h"
 #include "tessera/Pipelines/Compile.h"
+#include "test/Dialect/NN/OtherAttention.h"
 #include "test/Models.h"
 #include <gtest/gtest.h>
 
@@ -87,16 +88,15 @@ TEST_P(EncodedModelTest, OneWrongOperandIsAnotherModel) {
 TEST_P(EncodedModelTest, AnotherAttributeIsAnotherModel) {
   Builder b(&context);
   for (auto op : program.getOps<nn::AttentionOp>()) {
-    FloatAttr scale = op.getScaleAttr();
-    op.setScaleAttr(b.getF64FloatAttr(0.75));
+    nn::AttentionAttr own = op.getAttention();
+    op.setAttentionAttr(test::withScale(own, 0.75));
     EXPECT_NE(compareEncoded(program, loss), "");
-    op.setScaleAttr(scale);
+    op.setAttentionAttr(test::withWindow(own, 0));
+    EXPECT_NE(compareEncoded(program, loss), "");
+    op.setAttentionAttr(own);
     op.setDropoutAttr(b.getF64FloatAttr(0.1));
     EXPECT_NE(compareEncoded(program, loss), "");
     op.setDropoutAttr(b.getF64FloatAttr(0.0));
-    op.setCausal(true);
-    EXPECT_NE(compareEncoded(program, loss), "");
-    op.setCausal(false);
   }
   for (auto op : program.getOps<nn::LayerNormOp>()) {
     FloatAttr epsilon = op.getEpsilonAttr();

@@ -13,6 +13,7 @@
 #include "tessera/Inference/Correspondence.h"
 #include "tessera/Inference/Passes.h"
 #include "tessera/Pipelines/Compile.h"
+#include "test/Dialect/NN/OtherAttention.h"
 #include "test/Models.h"
 #include <gtest/gtest.h>
 
@@ -90,15 +91,13 @@ TEST_P(UnrollingTest, OneWrongOperandIsAnotherModel) {
 TEST_P(UnrollingTest, AnotherScaleOrWindowIsAnotherModel) {
   Programs programs(GetParam());
   func::FuncOp step = programs.step("decode");
-  Builder b(&programs.context);
   for (auto op : step.getOps<nn::CachedAttentionOp>()) {
-    Attribute scale = op.getScaleAttr(), window = op.getWindowAttr();
-    op.setScaleAttr(b.getF64FloatAttr(0.75));
+    nn::AttentionAttr own = op.getAttention();
+    op.setAttentionAttr(test::withScale(own, 0.75));
     EXPECT_NE(compareUnrolled(step, programs.loss()), "");
-    op.setScaleAttr(cast<FloatAttr>(scale));
-    op.setWindowAttr(b.getI64IntegerAttr(4));
+    op.setAttentionAttr(test::withWindow(own, 4));
     EXPECT_NE(compareUnrolled(step, programs.loss()), "");
-    op.setWindowAttr(cast<IntegerAttr>(window));
+    op.setAttentionAttr(own);
   }
   EXPECT_EQ(compareUnrolled(step, programs.loss()), "");
 }

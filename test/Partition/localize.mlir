@@ -122,7 +122,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 4>} {
   func.func @step(%q: tensor<1x6x2x4x8xbf16, #dist<cp: R, tp: R>>, %k: tensor<1x4x16x2x8xbf16, #dist<cp: S(2), tp: S(2:1)>>,
       %s: tensor<1x6xi32, #dist<cp: R, tp: R>>) -> tensor<1x6x2x4x8xbf16, #dist<tp: S(3)>> {
     // CHECK: %[[PART:.*]] = nn.cached_attention {{.*}} weighted} : {{.*}}tensor<1x4x2x2x8xbf16>, {{.*}} -> tensor<1x6x2x4x9xf32>
-    %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 0.25 : f64, deal = 8 : i64}
+    %y = nn.cached_attention %q, %k, %k at %s, %s <causal, scale = 0.25> {deal = 8 : i64}
         : (tensor<1x6x2x4x8xbf16, #dist<cp: R, tp: R>>, tensor<1x4x16x2x8xbf16, #dist<cp: S(2), tp: S(2:1)>>, tensor<1x4x16x2x8xbf16, #dist<cp: S(2), tp: S(2:1)>>,
            tensor<1x6xi32, #dist<cp: R, tp: R>>, tensor<1x6xi32, #dist<cp: R, tp: R>>) -> tensor<1x6x2x4x8xbf16, #dist<cp: L, tp: L>>
     // CHECK-NEXT: %[[PARTS:.*]] = rt.all_to_all %[[PART]] from 0 to 3 over ["tp"] {reason = "means of attention over split places"}

@@ -165,14 +165,15 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
     return nn::create<nn::AdamWOp>(builder, loc, in[0], in[1], in[2], in[3],
                                    in[4], in[5], half, half);
   IntegerAttr whole = builder.getI64IntegerAttr(1);
+  auto attention = nn::AttentionAttr::get(
+      &context, /*causal=*/true, APFloat(0.5), /*window=*/0, /*maxDistance=*/0);
   if (op.kind == "append")
     return nn::create<nn::AppendOp>(builder, loc, in[0], in[1], in[2], in[3],
                                     whole);
   if (op.kind == "attend")
     return nn::create<nn::CachedAttentionOp>(
         builder, loc, in[0], in[1], in[2], in[3], in[4],
-        /*biasTable=*/Value(), half, builder.getI64IntegerAttr(0), whole,
-        UnitAttr(), builder.getI64IntegerAttr(0));
+        /*biasTable=*/Value(), attention, whole, UnitAttr());
   if (op.kind == "top")
     return nn::create<nn::TopOp>(builder, loc, in[0],
                                  in.size() > 1 ? in[1] : Value(),
@@ -182,8 +183,7 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
   return nn::createWithResults<nn::AttentionOp>(
       builder, loc, 2, in[0], in[1], in[2],
       /*biasTable=*/Value(), /*querySegments=*/Value(),
-      /*keySegments=*/Value(), half, builder.getUnitAttr(),
-      builder.getF64FloatAttr(0), builder.getI64IntegerAttr(0),
+      /*keySegments=*/Value(), attention, builder.getF64FloatAttr(0),
       builder.getI64IntegerAttr(0));
 }
 

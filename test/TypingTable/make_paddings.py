@@ -108,7 +108,7 @@ def lookups():
 
 def attention():
     ins, lse = ["bsnd", "btnd", "btnc"], "bns"
-    attributes = "{causal, scale = 0.25 : f64}"
+    attributes = "<causal, scale = 0.25>"
     sizes = {"d": 6, "c": 6}
     SIZES.update(sizes)
     print("op exact", f"nn.attention %0, %1, %2 {attributes} : {functional('', ins, ['bsnc', lse])}")

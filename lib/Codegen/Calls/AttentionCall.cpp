@@ -48,7 +48,15 @@ template <typename OpTy>
 void biasArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
   if (Value table = op.getBiasTable())
     args[TSR_ATTENTION_BUCKETS] = typeOf(table).getDimSize(0);
-  args[TSR_ATTENTION_MAX_DISTANCE] = op.getMaxDistance();
+}
+
+/// Writes the arguments that the model decides.
+void modelArguments(nn::AttentionAttr attention,
+                    SmallVectorImpl<CallArgument> &args) {
+  args[TSR_ATTENTION_CAUSAL] = attention.getCausal();
+  args[TSR_ATTENTION_WINDOW] = attention.getWindow();
+  args[TSR_ATTENTION_SCALE_BITS] = bits(attention.getScale());
+  args[TSR_ATTENTION_MAX_DISTANCE] = attention.getMaxDistance();
 }
 
 /// What forward and backward of attention share.
@@ -69,9 +77,7 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   args[TSR_ATTENTION_ROW_K] = op.getRowK();
   args[TSR_ATTENTION_ROW_V] = op.getRowV();
   args[TSR_ATTENTION_ROW_O] = headsOf(q) * q.getShape().back();
-  args[TSR_ATTENTION_CAUSAL] = op.getCausal();
-  args[TSR_ATTENTION_WINDOW] = op.getWindow();
-  args[TSR_ATTENTION_SCALE_BITS] = bits(op.getScale());
+  modelArguments(op.getAttention(), args);
   args[TSR_ATTENTION_DTYPE] = *dtype;
   args[TSR_ATTENTION_DROPOUT_BITS] = bits(op.getDropout());
   args[TSR_ATTENTION_STREAM] = op.getStream();

@@ -22,8 +22,13 @@ static CallArgument startOf(Value start) {
   return start ? CallArgument::of(start) : CallArgument(0);
 }
 
-static int64_t bitsOf(double value) {
-  return APFloat(value).bitcastToAPInt().getSExtValue();
+/// Writes the arguments that the model decides.
+static void cachedModelArguments(nn::AttentionAttr attention,
+                                 SmallVectorImpl<CallArgument> &args) {
+  args[TSR_CACHED_ATTENTION_WINDOW] = attention.getWindow();
+  args[TSR_CACHED_ATTENTION_SCALE_BITS] =
+      attention.getScale().bitcastToAPInt().getSExtValue();
+  args[TSR_CACHED_ATTENTION_MAX_DISTANCE] = attention.getMaxDistance();
 }
 
 FailureOr<RuntimeCall> tessera::appendCall(rt::AppendOp op) {
@@ -68,15 +73,11 @@ FailureOr<RuntimeCall> tessera::cachedAttentionCall(rt::CachedAttentionOp op) {
   args[TSR_CACHED_ATTENTION_KV_HEADS] = keys[3];
   args[TSR_CACHED_ATTENTION_HEAD_DIM] = keys[4];
   args[TSR_CACHED_ATTENTION_ROW] = static_cast<int64_t>(op.getRow());
-  args[TSR_CACHED_ATTENTION_WINDOW] = static_cast<int64_t>(op.getWindow());
-  args[TSR_CACHED_ATTENTION_SCALE_BITS] =
-      bitsOf(op.getScale().convertToDouble());
+  cachedModelArguments(op.getAttention(), args);
   args[TSR_CACHED_ATTENTION_DTYPE] = *dtype;
   args[TSR_CACHED_ATTENTION_DEAL] = static_cast<int64_t>(op.getDeal());
   args[TSR_CACHED_ATTENTION_START] = startOf(op.getStart());
   args[TSR_CACHED_ATTENTION_WEIGHTED] = op.getWeighted();
-  args[TSR_CACHED_ATTENTION_MAX_DISTANCE] =
-      static_cast<int64_t>(op.getMaxDistance());
   if (Value table = op.getBiasTable()) {
     call.buffers.push_back(table);
     args[TSR_CACHED_ATTENTION_BUCKETS] = typeOf(table).getDimSize(0);

@@ -32,9 +32,9 @@ int64_t tessera::nn::attentionFlops(Value query, Value key, AttentionMask mask,
 }
 
 int64_t tessera::nn::cachedAttentionFlops(Value query, Value keys,
-                                          int64_t window) {
+                                          AttentionMask mask) {
   int64_t elements = cast<RankedTensorType>(query.getType()).getNumElements();
   int64_t places = cast<RankedTensorType>(keys.getType()).getDimSize(2);
   int64_t read = (places + 1) / 2;
-  return 4 * elements * (window ? std::min(read, window) : read);
+  return 4 * elements * (mask.window ? std::min(read, mask.window) : read);
 }

@@ -97,42 +97,25 @@ Padding CachedAttentionOp::getPadding(unsigned, char, Paddings p) {
 }
 
 int64_t CachedAttentionOp::getFlops() {
-  return cachedAttentionFlops(getQuery(), getKeys(),
-                              static_cast<int64_t>(getWindow()));
+  return cachedAttentionFlops(getQuery(), getKeys(), getAttention().getMask());
 }
 
-/// Checks the bias like that of a causal nn.attention.
-static LogicalResult verifyBias(CachedAttentionOp op) {
-  auto farthest = static_cast<int64_t>(op.getMaxDistance());
-  if (!op.getBiasTable() && farthest == 0)
-    return success();
-  if (!op.getBiasTable())
-    return op.emitOpError() << "has max_distance = " << farthest
-                            << " but no table of biases; give both or none";
-  RankedTensorType table = typeOf(op.getBiasTable());
-  if (typeOf(op.getQuery()).getRank() == 5 || table.getRank() != 2)
-    return op.emitOpError() << "adds biases of a table of type " << table
-                            << "; it must be [buckets, heads], and heads must "
-                               "not be in groups";
-  int64_t buckets = table.getDimSize(0), exact = buckets / 2;
-  if (exact >= 1 && farthest > exact)
-    return success();
-  return op.emitOpError() << "has " << buckets << " buckets to distance "
-                          << farthest
-                          << "; it needs at least 2 and a distance above "
-                          << std::max<int64_t>(exact, 1);
+/// Checks the bias, whose buckets must all be of keys before the row: it reads
+/// no others.
+static LogicalResult verifyCausalBias(CachedAttentionOp op) {
+  if (op.getBiasTable() && !op.getAttention().getMask().causal)
+    return op.emitOpError() << "adds biases by distance but is not causal; a "
+                               "row reads no keys after it";
+  return verifyBiasTable(op, op.getAttention(), op.getQuery(),
+                         op.getBiasTable());
 }
 
 LogicalResult CachedAttentionOp::verify() {
-  if (failed(verifyBias(*this)) ||
+  if (failed(verifyCausalBias(*this)) ||
       failed(
           verifyOneElementType(*this, {"queries", getQuery()},
                                {{"keys", getKeys()}, {"values", getValues()}})))
     return failure();
-  auto window = static_cast<int64_t>(getWindow());
-  if (window < 0)
-    return emitOpError() << "has window = " << window
-                         << "; it must be at least 1, or absent";
   if (typeOf(getKeys()).getShape() != typeOf(getValues()).getShape())
     return emitOpError() << "has keys of type " << getKeys().getType()
                          << " and values of type " << getValues().getType()

@@ -8,6 +8,24 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
 
+/// Reads a flag before other parameters: `causal, `.
+static ParseResult parseCausal(AsmParser &parser, bool &causal) {
+  causal = succeeded(parser.parseOptionalKeyword("causal"));
+  return causal ? parser.parseComma() : success();
+}
+
+static void printCausal(AsmPrinter &printer, bool causal) {
+  if (causal)
+    printer << "causal, ";
+}
+
+static FailureOr<APFloat> parseF64(AsmParser &parser) {
+  APFloat value(0.0);
+  if (failed(parser.parseFloat(APFloat::IEEEdouble(), value)))
+    return failure();
+  return value;
+}
+
 #include "tessera/Dialect/NN/NNDialect.cpp.inc"
 #include "tessera/Dialect/NN/NNEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES

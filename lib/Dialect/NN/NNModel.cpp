@@ -73,32 +73,6 @@ Type AttentionOp::getResultElementType(unsigned result) {
   return type;
 }
 
-/// Checks a bias by distance: it needs enough buckets, and a distance beyond
-/// the exact ones.
-template <typename OpTy> static LogicalResult verifyBias(OpTy op) {
-  int64_t farthest = op.getMaxDistance();
-  if (!op.getBiasTable()) {
-    if (farthest == 0)
-      return success();
-    return op.emitOpError() << "has max_distance = " << farthest
-                            << " but no table of biases; give both or none";
-  }
-  auto table = cast<RankedTensorType>(op.getBiasTable().getType());
-  if (isGrouped(op.getQuery()) || table.getRank() != 2)
-    return op.emitOpError() << "adds biases of a table of type " << table
-                            << "; it must be [buckets, heads], and heads must "
-                               "not be in groups";
-  int64_t sides = op.getCausal() ? 1 : 2, buckets = table.getDimSize(0);
-  int64_t exact = buckets / sides / 2;
-  if (buckets % sides != 0 || exact < 1 || farthest <= exact)
-    return op.emitOpError()
-           << "has " << buckets << " buckets to distance " << farthest
-           << "; it needs "
-           << (sides == 1 ? "at least 2" : "an even number, at least 4")
-           << " and a distance above " << std::max<int64_t>(exact, 1);
-  return success();
-}
-
 /// Sizes are those of the letters (Signature).
 template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
   if (!op.getQuerySegments() == !op.getKeySegments())
@@ -108,30 +82,13 @@ template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
                           << " alone; give those of queries and of keys";
 }
 
-template <typename OpTy> static AttentionMask maskOf(OpTy op) {
-  return {op.getCausal(), static_cast<int64_t>(op.getWindow())};
-}
-
-/// A window counts positions before the query.
-template <typename OpTy> static LogicalResult verifyWindow(OpTy op) {
-  int64_t window = op.getWindow();
-  if (window == 0 || (window > 0 && op.getCausal()))
-    return success();
-  if (window < 0)
-    return op.emitOpError()
-           << "has window = " << window << "; it must be at least 1, or absent";
-  return op.emitOpError() << "has window = " << window
-                          << " but is not causal; a window is of keys before "
-                             "the query";
-}
-
 /// Chunks of balanced work, of which each rank has two (AttentionMask). The
 /// gradient's op has the same shapes; an op with a bias refuses every ring.
 static LogicalResult verifyRing(AttentionOp op) {
   auto axis = op->getAttrOfType<StringAttr>(dist::DistDialect::kRingAttr);
   auto key = cast<RankedTensorType>(op.getKey().getType());
-  if (!axis || !maskOf(op).cutsChunks(key.getDimSize(1)) || op.getBiasTable() ||
-      dist::stateOf(key, axis).kind != dist::State::S)
+  if (!axis || !op.getAttention().getMask().cutsChunks(key.getDimSize(1)) ||
+      op.getBiasTable() || dist::stateOf(key, axis).kind != dist::State::S)
     return success();
   dist::MeshAttr mesh = dist::meshOf(op);
   if (!mesh)
@@ -163,9 +120,10 @@ template <typename OpTy> static LogicalResult verifyHeads(OpTy op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyHeads(*this)) || failed(verifyBias(*this)) ||
-      failed(verifyWindow(*this)) || failed(verifySegments(*this)) ||
-      failed(verifyRing(*this)))
+  if (failed(verifyHeads(*this)) ||
+      failed(
+          verifyBiasTable(*this, getAttention(), getQuery(), getBiasTable())) ||
+      failed(verifySegments(*this)) || failed(verifyRing(*this)))
     return failure();
   return verifyProbability(*this, "dropout", getDropout());
 }
@@ -175,7 +133,8 @@ LogicalResult AttentionGradOp::verify() {
       failed(verifyOneElementType(
           *this, {"queries", getQuery()},
           {{"gradients", getGrad()}, {"outputs", getOutput()}})) ||
-      failed(verifyBias(*this)) || failed(verifyWindow(*this)) ||
+      failed(
+          verifyBiasTable(*this, getAttention(), getQuery(), getBiasTable())) ||
       failed(verifySegments(*this)))
     return failure();
   if (!getBiasTable() != !getGradBiasTable())
@@ -185,11 +144,11 @@ LogicalResult AttentionGradOp::verify() {
 }
 
 int64_t AttentionOp::getFlops() {
-  return attentionFlops(getQuery(), getKey(), maskOf(*this), 2);
+  return attentionFlops(getQuery(), getKey(), getAttention().getMask(), 2);
 }
 
 int64_t AttentionGradOp::getFlops() {
-  return attentionFlops(getQuery(), getKey(), maskOf(*this), 5);
+  return attentionFlops(getQuery(), getKey(), getAttention().getMask(), 5);
 }
 
 void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
@@ -199,8 +158,7 @@ void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
   auto grad = nn::createUntyped<AttentionGradOp>(
       builder, getLoc(), grads, resultGrads[0], getQuery(), getKey(),
       getValue(), getOutput(), getLse(), getBiasTable(), getQuerySegments(),
-      getKeySegments(), getScaleAttr(), getCausalAttr(), getDropoutAttr(),
-      getStreamAttr(), getMaxDistanceAttr(), getWindowAttr());
+      getKeySegments(), getAttentionAttr(), getDropoutAttr(), getStreamAttr());
   if (Attribute ring = (*this)->getAttr(dist::DistDialect::kRingAttr))
     grad->setAttr(dist::DistDialect::kRingAttr, ring);
   (void)dist::setResultTypes(grad);

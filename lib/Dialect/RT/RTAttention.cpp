@@ -49,8 +49,8 @@ int64_t AttentionGradOp::getResultStride(unsigned result) {
 }
 
 template <typename OpTy> static int64_t flopsOf(OpTy op, int64_t products) {
-  nn::AttentionMask mask{op.getCausal(), static_cast<int64_t>(op.getWindow())};
-  return nn::attentionFlops(op.getQuery(), op.getKey(), mask, products);
+  return nn::attentionFlops(op.getQuery(), op.getKey(),
+                            op.getAttention().getMask(), products);
 }
 
 int64_t AttentionOp::getFlops() { return flopsOf(*this, 2); }

@@ -84,7 +84,7 @@ LogicalResult CachedAttentionOp::verify() {
 
 int64_t CachedAttentionOp::getFlops() {
   return nn::cachedAttentionFlops(getQuery(), getKeys(),
-                                  static_cast<int64_t>(getWindow()));
+                                  getAttention().getMask());
 }
 
 int64_t MergeMeansOp::getRanks() {

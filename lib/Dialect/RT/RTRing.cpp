@@ -102,7 +102,7 @@ static double visiblePairs(nn::AttentionMask mask, int64_t keys,
 template <typename OpTy> static int64_t flopsOf(OpTy op, int64_t products) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   int64_t keys = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
-  nn::AttentionMask mask{op.getCausal(), static_cast<int64_t>(op.getWindow())};
+  nn::AttentionMask mask = op.getAttention().getMask();
   if (mask.window == 0 || keys == 0 || query.getDimSize(1) == 0)
     return products * 2 * query.getNumElements() * keys / (mask.causal ? 2 : 1);
   return static_cast<int64_t>(

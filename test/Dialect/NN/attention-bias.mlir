@@ -6,13 +6,13 @@
 !k = tensor<2x8x4x16xf32>
 // CHECK-LABEL: @forward_and_backward
 func.func @forward_and_backward(%q: !q, %k: !k, %v: !k, %t: tensor<32x4xf32>, %g: !q) {
-  // CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {max_distance = 128 : i64, scale = 1.000000e+00 : f64}
-  // CHECK-SAME: : ({{.*}}, tensor<32x4xf32>) ->
-  %o, %lse = nn.attention %q, %k, %v, %t {scale = 1.0 : f64, max_distance = 128 : i64}
+  // CHECK: nn.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} <scale = 1.000000e+00, max_distance = 128> :
+  // CHECK-SAME: ({{.*}}, tensor<32x4xf32>) ->
+  %o, %lse = nn.attention %q, %k, %v, %t <scale = 1.0, max_distance = 128>
       : (!q, !k, !k, tensor<32x4xf32>) -> (!q, tensor<2x4x6xf32>)
   // CHECK: nn.attention_grad
   // CHECK-SAME: -> (tensor<2x6x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<32x4xf32>)
-  %dq, %dk, %dv, %dt = nn.attention_grad %g, %q, %k, %v, %o, %lse, %t {scale = 1.0 : f64, max_distance = 128 : i64}
+  %dq, %dk, %dv, %dt = nn.attention_grad %g, %q, %k, %v, %o, %lse, %t <scale = 1.0, max_distance = 128>
       : (!q, !q, !k, !k, !q, tensor<2x4x6xf32>, tensor<32x4xf32>) -> (!q, !k, !k, tensor<32x4xf32>)
   return
 }
@@ -25,7 +25,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @heads_and_batch(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %lse: !lse, %t: !t) {
     // CHECK: nn.attention_grad {{.*}} -> ({{.*}}, tensor<32x4xf32, #dist<dp: P, tp: S(1)>>)
     %dq, %dk, %dv, %dt = nn.attention_grad %g, %q, %k, %v, %o, %lse, %t
-        {causal, scale = 1.0 : f64, max_distance = 128 : i64}
+        <causal, scale = 1.0, max_distance = 128>
         : (!x, !x, !x, !x, !x, !lse, !t) -> (!x, !x, !x, tensor<32x4xf32, #dist<dp: P, tp: S(1)>>)
     return
   }
@@ -39,7 +39,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   // CHECK-LABEL: @queries
   func.func @queries(%g: !s, %q: !s, %k: !w, %v: !w, %o: !s, %lse: !l, %t: !r) {
     // CHECK: nn.attention_grad {{.*}} -> ({{.*}}, tensor<32x4xf32, #dist<cp: P>>)
-    %dq, %dk, %dv, %dt = nn.attention_grad %g, %q, %k, %v, %o, %lse, %t {scale = 1.0 : f64, max_distance = 128 : i64}
+    %dq, %dk, %dv, %dt = nn.attention_grad %g, %q, %k, %v, %o, %lse, %t <scale = 1.0, max_distance = 128>
         : (!s, !s, !w, !w, !s, !l, !r)
         -> (!s, tensor<2x8x4x16xf32, #dist<cp: P>>, tensor<2x8x4x16xf32, #dist<cp: P>>, tensor<32x4xf32, #dist<cp: P>>)
     return

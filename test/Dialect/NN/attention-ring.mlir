@@ -5,14 +5,14 @@
 !lse = tensor<2x4x8xf32, #dist<cp: S(2)>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @slices(%q: !x, %k: !x, %v: !x, %g: !x) {
-    %o, %lse = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, dist.ring = "cp", scale = 0.25 : f64}
+    %o, %lse = nn.attention %q, %k, %v <causal, scale = 0.25> {dist.ring = "cp"} : (!x, !x, !x) -> (!x, !lse)
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse <causal, scale = 0.25> {dist.ring = "cp"}
         : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     return
   }
   // It need not: whole keys are no ring.
   func.func @whole_keys(%q: !x, %k: !r, %v: !r) {
-    %o, %lse = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !r, !r) -> (!x, !lse)
+    %o, %lse = nn.attention %q, %k, %v <causal, scale = 0.25> {dist.ring = "cp"} : (!x, !r, !r) -> (!x, !lse)
     return
   }
 }
@@ -25,7 +25,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @no_mark(%x: !x) {
     // expected-error @+2 {{refuses S(1), S(1), S(1) on axis 'cp'}}
     // expected-note @+1 {{operand 1 shards dimension 1, which this op needs whole: all_gather it first}}
-    %o, %lse = nn.attention %x, %x, %x {causal, scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
+    %o, %lse = nn.attention %x, %x, %x <causal, scale = 0.25> : (!x, !x, !x) -> (!x, !lse)
     return
   }
 }
@@ -38,7 +38,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 2>} {
   func.func @mark_of_another_axis(%x: !x) {
     // expected-error @+2 {{refuses S(1), S(1), S(1) on axis 'cp'}}
     // expected-note @+1 {{operand 1 shards dimension 1}}
-    %o, %lse = nn.attention %x, %x, %x {causal, dist.ring = "tp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
+    %o, %lse = nn.attention %x, %x, %x <causal, scale = 0.25> {dist.ring = "tp"} : (!x, !x, !x) -> (!x, !lse)
     return
   }
 }
@@ -51,7 +51,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @whole_queries(%q: !r, %x: !x) {
     // expected-error @+2 {{refuses R, S(1), S(1) on axis 'cp'}}
     // expected-note @+1 {{operand 1 shards dimension 1}}
-    %o, %lse = nn.attention %q, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64}
+    %o, %lse = nn.attention %q, %x, %x <causal, scale = 0.25> {dist.ring = "cp"}
         : (!r, !x, !x) -> (!r, tensor<2x4x8xf32, #dist<cp: R>>)
     return
   }
@@ -63,16 +63,16 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 !lse = tensor<2x4x6xf32, #dist<cp: S(2)>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @odd_slices(%x: !x) {
-    %o, %l = nn.attention %x, %x, %x {dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
+    %o, %l = nn.attention %x, %x, %x <scale = 0.25> {dist.ring = "cp"} : (!x, !x, !x) -> (!x, !lse)
     // expected-error @+1 {{is causal: a ring cuts its 6 tokens into two chunks for each of 2 ranks of mesh axis 'cp'; use a multiple of 4 tokens, or --context-parallel all-gather or ulysses}}
-    %oc, %lc = nn.attention %x, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
+    %oc, %lc = nn.attention %x, %x, %x <causal, scale = 0.25> {dist.ring = "cp"} : (!x, !x, !x) -> (!x, !lse)
     return
   }
   // A window that hides half of the keys leaves slices whole, a longer one does not.
   func.func @windows(%x: !x) {
-    %o, %l = nn.attention %x, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64, window = 3 : i64} : (!x, !x, !x) -> (!x, !lse)
+    %o, %l = nn.attention %x, %x, %x <causal, scale = 0.25, window = 3> {dist.ring = "cp"} : (!x, !x, !x) -> (!x, !lse)
     // expected-error @+1 {{is causal: a ring cuts its 6 tokens into two chunks}}
-    %oc, %lc = nn.attention %x, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64, window = 4 : i64} : (!x, !x, !x) -> (!x, !lse)
+    %oc, %lc = nn.attention %x, %x, %x <causal, scale = 0.25, window = 4> {dist.ring = "cp"} : (!x, !x, !x) -> (!x, !lse)
     return
   }
 }

@@ -37,7 +37,7 @@ func.func @positions_of_fewer_rows(%c: !c, %r: !r, %s: !s, %p: tensor<1x5xi32>) 
 !s = tensor<1x6xi32>
 func.func @fewer_values_than_keys(%c: !c, %v: tensor<1x4x12x2x8xf32>, %q: !q, %s: !s) {
   // expected-error @+1 {{has values of 1 x 4 x 12 x 2 x 8; beside the others it must be 1 x 4 x 16 x 2 x 8}}
-  %o = rt.cached_attention %q, %c, %v at %s, %s {row = 16 : i64, scale = 1.0 : f64, window = 0 : i64}
+  %o = rt.cached_attention %q, %c, %v at %s, %s <causal, scale = 1.0> {row = 16 : i64}
       : (!q, !c, tensor<1x4x12x2x8xf32>, !s, !s) -> !q
   return
 }
@@ -49,7 +49,7 @@ func.func @fewer_values_than_keys(%c: !c, %v: tensor<1x4x12x2x8xf32>, %q: !q, %s
 !s = tensor<1x6xi32>
 func.func @smaller_heads(%c: !c, %q: !q, %s: !s) {
   // expected-error @+1 {{has keys of 1 x 4 x 16 x 2 x 8; beside the others it must be 1 x 4 x 16 x 2 x 4}}
-  %o = rt.cached_attention %q, %c, %c at %s, %s {row = 8 : i64, scale = 1.0 : f64, window = 0 : i64}
+  %o = rt.cached_attention %q, %c, %c at %s, %s <causal, scale = 1.0> {row = 8 : i64}
       : (!q, !c, !c, !s, !s) -> !q
   return
 }
@@ -61,7 +61,7 @@ func.func @smaller_heads(%c: !c, %q: !q, %s: !s) {
 !s = tensor<1x6xi32>
 func.func @biases_of_other_heads(%c: !c, %q: !q, %s: !s, %t: tensor<8x3xf32>) {
   // expected-error @+1 {{has a table of biases of 8 x 3; beside the others it must be 8 x 2}}
-  %o = rt.cached_attention %q, %c, %c at %s, %s bias %t {row = 16 : i64, scale = 1.0 : f64, window = 0 : i64, max_distance = 9 : i64}
+  %o = rt.cached_attention %q, %c, %c at %s, %s bias %t <causal, scale = 1.0, max_distance = 9> {row = 16 : i64}
       : (!q, !c, !c, !s, !s, tensor<8x3xf32>) -> !q
   return
 }
@@ -73,7 +73,7 @@ func.func @biases_of_other_heads(%c: !c, %q: !q, %s: !s, %t: tensor<8x3xf32>) {
 !s = tensor<1x6xi32>
 func.func @outputs_of_fewer_rows(%c: !c, %q: !q, %s: !s) {
   // expected-error @+1 {{the last dimension must be 8 and the others the same}}
-  %o = rt.cached_attention %q, %c, %c at %s, %s {row = 16 : i64, scale = 1.0 : f64, window = 0 : i64}
+  %o = rt.cached_attention %q, %c, %c at %s, %s <causal, scale = 1.0> {row = 16 : i64}
       : (!q, !c, !c, !s, !s) -> tensor<1x5x2x8xf32>
   return
 }

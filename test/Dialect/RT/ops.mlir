@@ -73,15 +73,15 @@ func.func @attention(%x: tensor<2x8x1x16xf32>, %i: i64) {
   // CHECK: rt.attention %
   // CHECK-SAME: -> (tensor<2x8x1x16xf32>, tensor<2x1x8xf32>)
   %o, %lse = rt.attention %x, %x, %x, %i, %i
-      {row_q = 16 : i64, row_k = 16 : i64, row_v = 16 : i64, heads_total = 1 : i64, scale = 1.0 : f64, causal = true,
+      <causal, scale = 1.0> {row_q = 16 : i64, row_k = 16 : i64, row_v = 16 : i64, heads_total = 1 : i64,
       dropout = 0.0 : f64, stream = 0
       : i64} : (tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, i64, i64) -> (tensor<2x8x1x16xf32>,
       tensor<2x1x8xf32>)
   // CHECK: rt.attention_grad %
   // CHECK-SAME: -> (tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>)
   %d:3 = rt.attention_grad %x, %x, %x, %x, %o, %lse, %i, %i
-      {row_q = 16 : i64, row_k = 16 : i64, row_v = 16 : i64, row_dq = 16 : i64, row_dk = 16 : i64, row_dv = 16 : i64,
-      heads_total = 1 : i64, scale = 1.0 : f64, causal = true, dropout = 0.0 : f64, stream = 0 : i64}
+      <causal, scale = 1.0> {row_q = 16 : i64, row_k = 16 : i64, row_v = 16 : i64, row_dq = 16 : i64, row_dk = 16 : i64, row_dv = 16 : i64,
+      heads_total = 1 : i64, dropout = 0.0 : f64, stream = 0 : i64}
       : (tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>,
           tensor<2x1x8xf32>, i64, i64) -> (tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>)
   return

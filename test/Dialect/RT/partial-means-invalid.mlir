@@ -2,7 +2,7 @@
 
 func.func @heads_without_weights(%q: tensor<1x6x2x8xf32>, %k: tensor<1x4x16x2x8xf32>, %s: tensor<1x6xi32>) {
   // expected-error @+1 {{makes 'tensor<1x6x2x8xf32>' of heads 'tensor<1x6x2x8xf32>'; the last dimension must be 9}}
-  %y = rt.cached_attention %q, %k, %k at %s, %s {row = 16 : i64, scale = 1.0 : f64, weighted, window = 0 : i64} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x2x8xf32>
+  %y = rt.cached_attention %q, %k, %k at %s, %s <causal, scale = 1.0> {row = 16 : i64, weighted} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x2x8xf32>
   return
 }
 

@@ -5,8 +5,8 @@
 func.func @half_of_a_result(%x: !x, %s: i64) {
   // expected-error @+1 {{has 1 results of earlier slices; it must be 0 or 2}}
   %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s, %x
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
       : i64} : (!x, !x, !x, i64, i64, i64, i64, !x) -> (!x, !lse)
   return
 }
@@ -18,8 +18,8 @@ func.func @half_of_a_result(%x: !x, %s: i64) {
 func.func @another_shape(%x: !x, %l0: !lse, %s: i64) {
   // expected-error @+1 {{adds 'tensor<2x4x3x8xf32>' to 'tensor<2x3x4xf32>' of earlier slices; the types must be the same}}
   %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s, %l0, %l0
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
       : i64} : (!x, !x, !x, i64, i64, i64, i64, !lse, !lse) -> (!x, !lse)
   return
 }
@@ -31,8 +31,8 @@ func.func @another_shape(%x: !x, %l0: !lse, %s: i64) {
 func.func @rounded_sums(%x: !x, %s: i64) {
   // expected-error @+1 {{has queries of 'bf16' and a result of 'tensor<2x4x3x8xbf16>'; it must be of 'f32'}}
   %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
       : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, !lse)
   return
 }
@@ -44,8 +44,8 @@ func.func @rounded_sums(%x: !x, %s: i64) {
 func.func @four_gradients(%x: !x, %l: !lse, %s: i64) {
   // expected-error @+1 {{has 4 results of earlier slices; it must be 0 or 1 or 2 or 3}}
   %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %x, %x, %x
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
       : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, !x, !x, !x) -> (!x, !x, !x)
   return
 }
@@ -57,8 +57,8 @@ func.func @four_gradients(%x: !x, %l: !lse, %s: i64) {
 func.func @gradient_of_a_query_for_a_key(%x: !x, %y: tensor<2x2x3x8xf32>, %l: !lse, %s: i64) {
   // expected-error @+1 {{adds 'tensor<2x4x3x8xf32>' to 'tensor<2x2x3x8xf32>' of earlier slices; the types must be the same}}
   %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %y
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
       : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, tensor<2x2x3x8xf32>) -> (!x, !x, !x)
   return
 }
@@ -114,8 +114,8 @@ func.func @no_distance(%x: !x) {
 func.func @other_head_size_of_values(%x: !x, %v: !v, %s: i64) {
   // expected-error @+1 {{has values of 2 x 4 x 3 x 4; beside the others it must be 2 x 4 x 3 x 8}}
   %o, %l = rt.ring_attention %x, %x, %v, %s, %s, %s, %s
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !v, i64, i64, i64, i64) -> (!v, tensor<2x3x4xf32>)
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0 : i64} : (!x, !x, !v, i64, i64, i64, i64) -> (!v, tensor<2x3x4xf32>)
   return
 }
 
@@ -125,8 +125,8 @@ func.func @other_head_size_of_values(%x: !x, %v: !v, %s: i64) {
 func.func @slice_of_fewer_keys(%x: !x, %s: i64) {
   // expected-error @+1 {{has 4 keys of 2; a slice has no more than all}}
   %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 2 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, tensor<2x3x4xf32>)
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 2 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0 : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, tensor<2x3x4xf32>)
   return
 }
 
@@ -137,8 +137,8 @@ func.func @slice_of_fewer_keys(%x: !x, %s: i64) {
 func.func @gradients_of_fewer_values(%x: !x, %v: !v, %l: tensor<2x3x4xf32>, %s: i64) {
   // expected-error @+1 {{has values of 2 x 2 x 3 x 8; beside the others it must be 2 x 4 x 3 x 8}}
   %dq, %dk, %dv = rt.ring_attention_grad %x, %x, %x, %v, %x, %l, %s, %s, %s, %s
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64}
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0 : i64}
       : (!x, !x, !x, !v, !x, tensor<2x3x4xf32>, i64, i64, i64, i64) -> (!x, !x, !v)
   return
 }

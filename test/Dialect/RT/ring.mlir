@@ -14,13 +14,13 @@ func.func @steps(%x: !x, %s: i64) {
   %w = rt.wait %p reading(%k : !x) : !x -> !x
   // CHECK: %[[O:.*]], %[[L:.*]] = rt.ring_attention
   %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
       : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, !lse)
-  // CHECK: rt.ring_attention {{.*}}, %[[O]], %[[L]] {
+  // CHECK: rt.ring_attention {{.*}}, %[[O]], %[[L]] <causal
   %o1, %l1 = rt.ring_attention %x, %k, %w, %s, %s, %s, %s, %o, %l
-      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
-      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      <causal, scale = 1.0> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0
       : i64} : (!x, !x, !x, i64, i64, i64, i64, !x, !lse) -> (!x, !lse)
   // CHECK: %[[C:.*]]:2 = rt.zigzag %{{.*}} along 1 over ["cp"] : tensor<2x4x3x8xf32>
   // CHECK-SAME: -> tensor<2x2x3x8xf32>, tensor<2x2x3x8xf32>

@@ -7,7 +7,7 @@ module attributes {nn.model = {batch = 2 : i64, family = "none", layers = 1 : i6
     %x = nn.embedding %ids, %w : (tensor<2x4xi32>, tensor<8x16xf32>) -> tensor<2x4x16xf32>
     %a = nn.einsum "bsh,hnd->bsnd" %x, %q : (tensor<2x4x16xf32>, tensor<16x2x8xf32>) -> tensor<2x4x2x8xf32>
     %b = nn.einsum "bsh,hnd->bsnd" %x, %v : (tensor<2x4x16xf32>, tensor<16x2x4xf32>) -> tensor<2x4x2x4xf32>
-    %o, %lse = nn.attention %a, %a, %b {causal, scale = 1.0 : f64}
+    %o, %lse = nn.attention %a, %a, %b <causal, scale = 1.0>
         : (tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x4xf32>) -> (tensor<2x4x2x4xf32>, tensor<2x2x4xf32>)
     %loss = nn.einsum "bsnd->" %o : (tensor<2x4x2x4xf32>) -> tensor<f32>
     return %loss : tensor<f32>

@@ -24,7 +24,7 @@ struct AttentionMask {
   /// slice needs only a few slices before it, which is less work than balanced
   /// chunks of all.
   bool cutsChunks(int64_t positions) const {
-    return causal && (window == 0 || 2 * window > positions);
+    return causal && (window == 0 || window > positions / 2);
   }
   /// Steps of a ring of `ranks` slices of `slice` positions: the own slice and
   /// those before it of which some query sees a key.
@@ -37,10 +37,9 @@ struct AttentionMask {
 int64_t attentionFlops(mlir::Value query, mlir::Value key, AttentionMask mask,
                        int64_t products);
 /// Counts the operations for rows at any position of caches [lanes, slots,
-/// places, ..]: half of the places in the mean, and no more than a window,
-/// unless it is 0.
+/// places, ..]: half of the places in the mean, and no more than a window.
 int64_t cachedAttentionFlops(mlir::Value query, mlir::Value keys,
-                             int64_t window);
+                             AttentionMask mask);
 
 } // namespace tessera::nn
 

@@ -11,13 +11,8 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NNAttributes.h"
 #include "tessera/Dialect/NN/NNInterfaces.h"
-
-#include "tessera/Dialect/NN/NNDialect.h.inc"
-#include "tessera/Dialect/NN/NNEnums.h.inc"
-
-#define GET_ATTRDEF_CLASSES
-#include "tessera/Dialect/NN/NNAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "tessera/Dialect/NN/NNOps.h.inc"
@@ -38,6 +33,12 @@ struct NamedOperand {
 mlir::LogicalResult verifyOneElementType(mlir::Operation *op,
                                          const NamedOperand &first,
                                          llvm::ArrayRef<NamedOperand> others);
+
+/// Emits an error unless an op of attention has both a table of biases by
+/// distance and a `max_distance` for its number of buckets, or neither.
+mlir::LogicalResult verifyBiasTable(mlir::Operation *op,
+                                    AttentionAttr attention, mlir::Value query,
+                                    mlir::Value table);
 
 /// Each token has gates that are not 0 for `k` experts of `total`; 1 of 1 if
 /// the op that makes the gates is not in sight.

@@ -6,6 +6,7 @@
 #ifndef TESSERA_DIALECT_NN_NNCACHEOPS_TD
 #define TESSERA_DIALECT_NN_NNCACHEOPS_TD
 
+include "tessera/Dialect/NN/NNAttention.td"
 include "tessera/Dialect/NN/NNBase.td"
 
 def NN_Cache : RankedTensorOf<[AnyFloat], [HasAnyRankOfPred<[5]>],
@@ -47,7 +48,9 @@ def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
   let description = [{
     Row `s` attends to positions 0 to `positions[b, s]` of its slot or, with a
     `window`, to the last `window` of them. No other place is read, so nothing is read
-    that was not appended. The result for a row with a negative slot is 0.
+    that was not appended. The result for a row with a negative slot is 0. An attention
+    that is not `causal` is one over a source: each row stands at the last position of
+    its source.
 
     A position is at place `position mod places`, or where `deal` puts it, as in
     `nn.append`. So with a window, a cache may have fewer places than a text has
@@ -55,7 +58,7 @@ def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
 
     A table [buckets, heads] adds a relative position bias, as in a causal
     `nn.attention`: it depends on the distance between the row's position and the
-    cached one, up to `max_distance`.
+    cached one, up to `max_distance`. The attention must then be `causal`.
 
     On an axis that splits the places, the result has state `L` (partial mean): each
     rank has the mean over the places that it holds, and the logarithm of the weight
@@ -66,18 +69,17 @@ def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
     Example:
 
     ```mlir
-    %o = nn.cached_attention %q, %keys, %values at %slots, %positions {scale = 0.25 : f64}
+    %o = nn.cached_attention %q, %keys, %values at %slots, %positions <causal, scale = 0.25>
        : (tensor<1x6x2x3x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x2x3x8xf32>
     ```
   }];
   let arguments = (ins NN_Heads:$query, NN_Cache:$keys, NN_Cache:$values, NN_RowData:$slots,
-                       NN_RowData:$positions, Optional<AnyRankedTensor>:$bias_table, F64Attr:$scale,
-                       DefaultValuedAttr<I64Attr, "0">:$window, NN_Deal:$deal,
-                       UnitAttr:$weighted, DefaultValuedAttr<I64Attr, "0">:$max_distance);
+                       NN_RowData:$positions, Optional<AnyRankedTensor>:$bias_table,
+                       NN_AttentionAttr:$attention, NN_Deal:$deal, UnitAttr:$weighted);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = [{
     $query `,` $keys `,` $values `at` $slots `,` $positions (`bias` $bias_table^)?
-    attr-dict `:` functional-type(operands, $output)
+    $attention attr-dict `:` functional-type(operands, $output)
   }];
   let hasVerifier = 1;
 }

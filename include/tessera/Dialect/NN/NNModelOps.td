@@ -3,6 +3,7 @@
 #ifndef TESSERA_DIALECT_NN_NNMODELOPS_TD
 #define TESSERA_DIALECT_NN_NNMODELOPS_TD
 
+include "tessera/Dialect/NN/NNAttention.td"
 include "tessera/Dialect/NN/NNBase.td"
 
 def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable, NN_TypedElement, NN_Precision]> {
@@ -147,10 +148,7 @@ def NN_AttentionOp : NN_Op<"attention", [AttrSizedOperandSegments, NN_Differenti
     are [batch, sequence, heads, head size]. `lse` [batch, heads, sequence] is the
     log-sum-exp of the scores; only the backward reads it.
 
-    `causal` masks the keys after the query, by global position. With `causal`, a
-    `window` also masks the keys that are `window` or more positions before the query:
-    query i sees the keys i - window < j <= i (sliding window; Beltagy et al. 2020,
-    section 3.1; Jiang et al. 2023).
+    `#nn.attention` holds the scale, the mask and what else a model says about scores.
 
     With grouped-query attention (Ainslie et al. 2023), the query and the output are
     [batch, sequence, key heads, queries per key head, head size], and `lse` is
@@ -173,25 +171,25 @@ def NN_AttentionOp : NN_Op<"attention", [AttrSizedOperandSegments, NN_Differenti
     Example:
 
     ```mlir
-    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+    %o, %lse = nn.attention %q, %k, %v <causal, scale = 0.25>
         : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
     ```
 
     ```mlir
-    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64, window = 3 : i64}
+    %o, %lse = nn.attention %q, %k, %v <causal, scale = 0.25, window = 3>
         : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
     ```
 
     ```mlir
-    %o, %lse = nn.attention %q, %k, %v, %table {scale = 1.0 : f64, max_distance = 128 : i64}
+    %o, %lse = nn.attention %q, %k, %v, %table <scale = 1.0, max_distance = 128>
         : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<32x4xf32>)
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
     ```
 
     ```mlir
-    %o, %lse = nn.attention %q, %k, %v segments(%own, %others) {causal, scale = 1.0 : f64}
+    %o, %lse = nn.attention %q, %k, %v segments(%own, %others) <causal, scale = 1.0>
         : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8xi32>, tensor<2x8xi32>)
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
     ```
@@ -200,16 +198,14 @@ def NN_AttentionOp : NN_Op<"attention", [AttrSizedOperandSegments, NN_Differenti
                        Optional<AnyRankedTensor>:$bias_table,
                        Optional<NN_Indices>:$query_segments,
                        Optional<NN_Indices>:$key_segments,
-                       F64Attr:$scale, UnitAttr:$causal,
+                       NN_AttentionAttr:$attention,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$stream,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
-                       DefaultValuedAttr<I64Attr, "0">:$window);
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`,` $bias_table^)?
     (`segments` `(` $query_segments^ `,` $key_segments `)`)?
-    attr-dict `:` functional-type(operands, results)
+    $attention attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -224,18 +220,16 @@ def NN_AttentionGradOp : NN_Op<"attention_grad", [AttrSizedOperandSegments, NN_C
                        Optional<AnyRankedTensor>:$bias_table,
                        Optional<NN_Indices>:$query_segments,
                        Optional<NN_Indices>:$key_segments,
-                       F64Attr:$scale, UnitAttr:$causal,
+                       NN_AttentionAttr:$attention,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$stream,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
-                       DefaultValuedAttr<I64Attr, "0">:$window);
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value,
                       Optional<AnyRankedTensor>:$grad_bias_table);
   let assemblyFormat = [{
     $grad `,` $query `,` $key `,` $value `,` $output `,` $lse (`,` $bias_table^)?
     (`segments` `(` $query_segments^ `,` $key_segments `)`)?
-    attr-dict `:` functional-type(operands, results)
+    $attention attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

@@ -6,6 +6,7 @@
 #ifndef TESSERA_DIALECT_NN_NNOPS_TD
 #define TESSERA_DIALECT_NN_NNOPS_TD
 
+include "tessera/Dialect/NN/NNAttention.td"
 include "tessera/Dialect/NN/NNMarks.td"
 include "tessera/Dialect/NN/NNMathOps.td"
 include "tessera/Dialect/NN/NNModelOps.td"

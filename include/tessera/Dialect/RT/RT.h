@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Dialect/Dist/State.h"
 #include "tessera/Dialect/Dist/Tensors.h"
+#include "tessera/Dialect/NN/NNAttributes.h"
 #include "tessera/Dialect/NN/NNInterfaces.h"
 
 #include "tessera/Dialect/RT/RTDialect.h.inc"

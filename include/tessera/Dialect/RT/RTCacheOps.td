@@ -39,14 +39,13 @@ def RT_CachedAttentionOp : RT_Op<"cached_attention", [Pure, AttrSizedOperandSegm
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$keys, AnyRankedTensor:$values,
                        AnyRankedTensor:$slots, AnyRankedTensor:$positions,
-                       I64Attr:$row, F64Attr:$scale, I64Attr:$window, RT_Deal:$deal,
+                       I64Attr:$row, NN_AttentionAttr:$attention, RT_Deal:$deal,
                        Optional<I64>:$start, UnitAttr:$weighted,
-                       Optional<AnyRankedTensor>:$bias_table,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
+                       Optional<AnyRankedTensor>:$bias_table);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $query `,` $keys `,` $values `at` $slots `,` $positions (`from` $start^)?
-    (`bias` $bias_table^)? attr-dict `:` functional-type(operands, $result)
+    (`bias` $bias_table^)? $attention attr-dict `:` functional-type(operands, $result)
   }];
   let hasVerifier = 1;
 }

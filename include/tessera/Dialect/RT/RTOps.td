@@ -8,6 +8,7 @@
 #define TESSERA_DIALECT_RT_RTOPS_TD
 
 include "tessera/Dialect/Dist/DistInterfaces.td"
+include "tessera/Dialect/NN/NNAttention.td"
 include "tessera/Dialect/NN/NNInterfaces.td"
 include "tessera/Dialect/RT/RTInterfaces.td"
 include "mlir/IR/DialectBase.td"
@@ -32,6 +33,7 @@ def RT_Dialect : Dialect {
     plan gives each tensor an offset in the rank's arena. It stores that of a function
     argument in `rt.offset`, and those of an op's tensor results in `rt.offsets`.
   }];
+  let dependentDialects = ["::tessera::nn::NNDialect"]; // ops carry its attributes
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
@@ -207,26 +209,23 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
     rank's tensors lie in the global ones. `batch_start` and `head_start` say where
     their batch and heads begin there; `query_start` (0 when absent) is the position of
     the first query, out of `queries_total` (0 if the rank has all queries). The table
-    of a relative position bias has the element type of `lse`; without a table
-    `max_distance` is 0. `window` is 0 if queries see all earlier keys. `segments` are
-    those of the rank's queries and keys.
+    of a relative position bias has the element type of `lse`. `segments` are those of
+    the rank's queries and keys.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start,
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
-                       I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
+                       I64Attr:$heads_total, NN_AttentionAttr:$attention,
                        F64Attr:$dropout, I64Attr:$stream, Optional<I64>:$query_start,
                        DefaultValuedAttr<I64Attr, "0">:$queries_total,
                        Optional<AnyRankedTensor>:$bias_table,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
-                       DefaultValuedAttr<I64Attr, "0">:$window,
                        Optional<TensorOf<[I32]>>:$query_segments,
                        Optional<TensorOf<[I32]>>:$key_segments);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $batch_start `,` $head_start (`,` $query_start^)?
     (`bias` `(` $bias_table^ `)`)? (`segments` `(` $query_segments^ `,` $key_segments `)`)?
-    attr-dict `:` functional-type(operands, results)
+    $attention attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -239,12 +238,10 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments
                        I64:$batch_start, I64:$head_start,
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
                        I64Attr:$row_dq, I64Attr:$row_dk, I64Attr:$row_dv,
-                       I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
+                       I64Attr:$heads_total, NN_AttentionAttr:$attention,
                        F64Attr:$dropout, I64Attr:$stream, Optional<I64>:$query_start,
                        DefaultValuedAttr<I64Attr, "0">:$queries_total,
                        Optional<AnyRankedTensor>:$bias_table,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
-                       DefaultValuedAttr<I64Attr, "0">:$window,
                        Optional<TensorOf<[I32]>>:$query_segments,
                        Optional<TensorOf<[I32]>>:$key_segments);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
@@ -253,7 +250,7 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments
   let assemblyFormat = [{
     $grad `,` $query `,` $key `,` $value `,` $output `,` $lse `,` $batch_start `,` $head_start
     (`,` $query_start^)? (`bias` `(` $bias_table^ `)`)?
-    (`segments` `(` $query_segments^ `,` $key_segments `)`)? attr-dict
+    (`segments` `(` $query_segments^ `,` $key_segments `)`)? $attention attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -65,16 +65,15 @@ def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, AttrSizedOperandSegments
                        I64:$batch_start, I64:$head_start, I64:$query_start, I64:$key_start,
                        Variadic<AnyRankedTensor>:$earlier,
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
-                       I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
+                       I64Attr:$heads_total, NN_AttentionAttr:$attention,
                        F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total,
-                       DefaultValuedAttr<I64Attr, "0">:$window,
                        Optional<TensorOf<[I32]>>:$query_segments,
                        Optional<TensorOf<[I32]>>:$key_segments);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $batch_start `,` $head_start `,` $query_start `,` $key_start
     (`,` $earlier^)? (`segments` `(` $query_segments^ `,` $key_segments `)`)?
-    attr-dict `:` functional-type(operands, results)
+    $attention attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -93,9 +92,8 @@ def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, AttrSizedOperan
                        I64:$batch_start, I64:$head_start, I64:$query_start, I64:$key_start,
                        Variadic<AnyRankedTensor>:$earlier,
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
-                       I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
+                       I64Attr:$heads_total, NN_AttentionAttr:$attention,
                        F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total,
-                       DefaultValuedAttr<I64Attr, "0">:$window,
                        Optional<TensorOf<[I32]>>:$query_segments,
                        Optional<TensorOf<[I32]>>:$key_segments);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
@@ -104,7 +102,7 @@ def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, AttrSizedOperan
     $grad `,` $query `,` $key `,` $value `,` $output `,` $lse `,` $batch_start `,` $head_start
     `,` $query_start `,` $key_start (`,` $earlier^)?
     (`segments` `(` $query_segments^ `,` $key_segments `)`)?
-    attr-dict `:` functional-type(operands, results)
+    $attention attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
