@@ -1,6 +1,7 @@
 //===- AttentionArguments.h - one call of attention -------------*- C++ -*-===//
-// abi_attention.def as a struct: what the entries, the CPU's problem and the
-// GPU's call are made of. abi_arguments.h says what the arguments mean.
+// abi_attention.def and abi_cached_attention.def as structs, of which the
+// entries, the CPU's problems and the GPU's calls are made. abi_arguments.h
+// says what the arguments mean.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CPU_ATTENTIONARGUMENTS_H
 #define TESSERA_RUNTIME_CPU_ATTENTIONARGUMENTS_H
@@ -39,6 +40,12 @@ struct AttentionArguments {
   }
 };
 
+/// A call of attention over caches; sizes and strides in elements.
+struct CachedAttentionArguments {
+#define TSR_CACHED_ATTENTION_ARGUMENT(NAME, name, TYPE) TYPE name;
+#include "tessera/abi_cached_attention.def"
+};
+
 namespace detail {
 inline void decode(int64_t word, int64_t *out) { *out = word; }
 inline void decode(int64_t word, bool *out) { *out = word != 0; }
@@ -53,6 +60,14 @@ inline AttentionArguments attentionArguments(const int64_t *args) {
 #define TSR_ATTENTION_ARGUMENT(NAME, name, TYPE)                               \
   detail::decode(args[TSR_ATTENTION_##NAME], &a.name);
 #include "tessera/abi_attention.def"
+  return a;
+}
+
+inline CachedAttentionArguments cachedAttentionArguments(const int64_t *args) {
+  CachedAttentionArguments a;
+#define TSR_CACHED_ATTENTION_ARGUMENT(NAME, name, TYPE)                        \
+  detail::decode(args[TSR_CACHED_ATTENTION_##NAME], &a.name);
+#include "tessera/abi_cached_attention.def"
   return a;
 }
 

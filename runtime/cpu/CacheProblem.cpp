@@ -5,7 +5,6 @@
 #include "tessera/tessera.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace tessera;
 
@@ -59,31 +58,17 @@ int32_t tessera::decodeAppend(const int64_t *args, void *const *buffers,
 }
 
 static CacheProblem decodeCache(void *const *buffers, const int64_t *args) {
-  CacheProblem p;
-  p.lanes = args[TSR_CACHED_ATTENTION_LANES];
-  p.rows = args[TSR_CACHED_ATTENTION_ROWS];
-  p.slots = args[TSR_CACHED_ATTENTION_SLOTS];
-  p.places = args[TSR_CACHED_ATTENTION_PLACES];
-  p.heads = args[TSR_CACHED_ATTENTION_HEADS];
-  p.kvHeads = args[TSR_CACHED_ATTENTION_KV_HEADS];
-  p.headDim = args[TSR_CACHED_ATTENTION_HEAD_DIM];
-  p.row = args[TSR_CACHED_ATTENTION_ROW];
-  p.window = args[TSR_CACHED_ATTENTION_WINDOW];
-  std::memcpy(&p.scale, &args[TSR_CACHED_ATTENTION_SCALE_BITS], sizeof p.scale);
-  p.dtype = args[TSR_CACHED_ATTENTION_DTYPE];
-  p.deal = args[TSR_CACHED_ATTENTION_DEAL];
-  p.ordinal = args[TSR_CACHED_ATTENTION_START] / std::max<int64_t>(p.places, 1);
-  p.weighted = args[TSR_CACHED_ATTENTION_WEIGHTED] != 0;
+  CacheProblem p{};
+  static_cast<CachedAttentionArguments &>(p) = cachedAttentionArguments(args);
+  p.ordinal = p.start / std::max<int64_t>(p.places, 1);
   p.q = buffers[0];
   p.keys = buffers[1];
   p.values = buffers[2];
   p.slotOf = static_cast<const int32_t *>(buffers[3]);
   p.positionOf = static_cast<const int32_t *>(buffers[4]);
   p.o = buffers[5];
-  p.buckets = args[TSR_CACHED_ATTENTION_BUCKETS];
   if (p.buckets > 0)
     p.biasTable = buffers[6];
-  p.maxDistance = args[TSR_CACHED_ATTENTION_MAX_DISTANCE];
   return p;
 }
 
@@ -106,8 +91,7 @@ int32_t tessera::decodeCachedAttention(const int64_t *args,
   if (error->empty())
     *error = checkBuckets(*out);
   if (error->empty())
-    *error = checkDeal("cached_attention", out->deal, out->places,
-                       args[TSR_CACHED_ATTENTION_START]);
+    *error = checkDeal("cached_attention", out->deal, out->places, out->start);
   return error->empty() ? 0 : TSR_INVALID_ARGUMENT;
 }
 

@@ -4,6 +4,8 @@
 #ifndef TESSERA_RUNTIME_CPU_CACHEPROBLEM_H
 #define TESSERA_RUNTIME_CPU_CACHEPROBLEM_H
 
+#include "runtime/cpu/AttentionArguments.h"
+
 #include <cstdint>
 #include <string>
 
@@ -41,18 +43,13 @@ constexpr int64_t kCacheQueries = 16;
 /// so that threads may share a row. Splits begin at multiples of this.
 constexpr int64_t kCacheSplit = 256;
 
-/// Sizes and strides in elements, as TSR_CACHED_ATTENTION_* of abi.h.
-struct CacheProblem {
-  int64_t lanes, rows, slots, places, heads, kvHeads, headDim, row, window;
-  double scale;
-  int64_t dtype;
+/// A call of cached_attention with its buffers.
+struct CacheProblem : CachedAttentionArguments {
   /// The rank is number `ordinal` of `deal` ranks.
-  int64_t deal = 1, ordinal = 0;
-  bool weighted = false;
+  int64_t ordinal = 0;
   /// A bias by distance, [BUCKETS, heads]; null: none. Of each distance up to
   /// `maxDistance` its bucket, which is that of all farther ones, too.
   const void *biasTable = nullptr;
-  int64_t buckets = 0, maxDistance = 0;
   const int32_t *bucketOf = nullptr;
   const void *q, *keys, *values;
   const int32_t *slotOf, *positionOf; ///< [lanes, rows]

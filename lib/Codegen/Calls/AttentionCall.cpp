@@ -50,15 +50,6 @@ void biasArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
     args[TSR_ATTENTION_BUCKETS] = typeOf(table).getDimSize(0);
 }
 
-/// Writes the arguments that the model decides.
-void modelArguments(nn::AttentionAttr attention,
-                    SmallVectorImpl<CallArgument> &args) {
-  args[TSR_ATTENTION_CAUSAL] = attention.getCausal();
-  args[TSR_ATTENTION_WINDOW] = attention.getWindow();
-  args[TSR_ATTENTION_SCALE_BITS] = bits(attention.getScale());
-  args[TSR_ATTENTION_MAX_DISTANCE] = attention.getMaxDistance();
-}
-
 /// What forward and backward of attention share.
 template <typename OpTy>
 LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
@@ -77,7 +68,7 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   args[TSR_ATTENTION_ROW_K] = op.getRowK();
   args[TSR_ATTENTION_ROW_V] = op.getRowV();
   args[TSR_ATTENTION_ROW_O] = headsOf(q) * q.getShape().back();
-  modelArguments(op.getAttention(), args);
+  addModelArguments(op.getAttention(), call);
   args[TSR_ATTENTION_DTYPE] = *dtype;
   args[TSR_ATTENTION_DROPOUT_BITS] = bits(op.getDropout());
   args[TSR_ATTENTION_STREAM] = op.getStream();
@@ -147,6 +138,22 @@ template <typename OpTy> Call attentionGrad(OpTy op) {
 }
 
 } // namespace
+
+void tessera::addModelArguments(nn::AttentionAttr attention,
+                                RuntimeCall &call) {
+  auto &args = call.arguments;
+  const int64_t scale = bits(attention.getScale());
+  if (call.entry == TSR_ENTRY_CACHED_ATTENTION) {
+    args[TSR_CACHED_ATTENTION_SCALE_BITS] = scale;
+    args[TSR_CACHED_ATTENTION_WINDOW] = attention.getWindow();
+    args[TSR_CACHED_ATTENTION_MAX_DISTANCE] = attention.getMaxDistance();
+    return; // Rows see no later keys: causality is no argument.
+  }
+  args[TSR_ATTENTION_CAUSAL] = attention.getCausal();
+  args[TSR_ATTENTION_SCALE_BITS] = scale;
+  args[TSR_ATTENTION_WINDOW] = attention.getWindow();
+  args[TSR_ATTENTION_MAX_DISTANCE] = attention.getMaxDistance();
+}
 
 FailureOr<RuntimeCall> tessera::attentionCall(Operation *op) {
   return TypeSwitch<Operation *, Call>(op)

@@ -22,15 +22,6 @@ static CallArgument startOf(Value start) {
   return start ? CallArgument::of(start) : CallArgument(0);
 }
 
-/// Writes the arguments that the model decides.
-static void cachedModelArguments(nn::AttentionAttr attention,
-                                 SmallVectorImpl<CallArgument> &args) {
-  args[TSR_CACHED_ATTENTION_WINDOW] = attention.getWindow();
-  args[TSR_CACHED_ATTENTION_SCALE_BITS] =
-      attention.getScale().bitcastToAPInt().getSExtValue();
-  args[TSR_CACHED_ATTENTION_MAX_DISTANCE] = attention.getMaxDistance();
-}
-
 FailureOr<RuntimeCall> tessera::appendCall(rt::AppendOp op) {
   FailureOr<int64_t> dtype = cacheTypeOf(op, {op.getCache(), op.getRows()});
   if (failed(dtype))
@@ -73,7 +64,7 @@ FailureOr<RuntimeCall> tessera::cachedAttentionCall(rt::CachedAttentionOp op) {
   args[TSR_CACHED_ATTENTION_KV_HEADS] = keys[3];
   args[TSR_CACHED_ATTENTION_HEAD_DIM] = keys[4];
   args[TSR_CACHED_ATTENTION_ROW] = static_cast<int64_t>(op.getRow());
-  cachedModelArguments(op.getAttention(), args);
+  addModelArguments(op.getAttention(), call);
   args[TSR_CACHED_ATTENTION_DTYPE] = *dtype;
   args[TSR_CACHED_ATTENTION_DEAL] = static_cast<int64_t>(op.getDeal());
   args[TSR_CACHED_ATTENTION_START] = startOf(op.getStart());

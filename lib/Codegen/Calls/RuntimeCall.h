@@ -45,6 +45,8 @@ mlir::RankedTensorType typeOf(mlir::Value value);
 
 /// Element type of a tensor, as TSR_DTYPE_*.
 mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
+/// Writes what a model says about attention into the arguments of a call.
+void addModelArguments(nn::AttentionAttr attention, RuntimeCall &call);
 /// The call of attention or its gradient, in a ring or not.
 mlir::FailureOr<RuntimeCall> attentionCall(mlir::Operation *op);
 mlir::FailureOr<RuntimeCall> appendCall(rt::AppendOp op);
