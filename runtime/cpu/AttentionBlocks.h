@@ -206,6 +206,15 @@ static inline void addBias(const AttentionProblem &p, const Square &square,
       store<T>(at, load<T>(at) + load<T>(bias + v * kLanes<T> - r));
     }
 }
+/// scores[key][query] = rows of keys . columns of queries, with biases. `keys`
+/// starts at the square's first key.
+template <typename T>
+static void scoresOf(const AttentionProblem &p, const Square &square,
+                     int64_t head, Rows<T> keys, const T *queriesT, T *scores) {
+  productByKey<T>(square, p.headDim, keys, queriesT, scores);
+  if (p.bias)
+    addBias<T>(p, square, head, scores);
+}
 template <typename T>
 static inline T *biasGradientOf(const AttentionProblem &p, const Square &square,
                                 int64_t b, int64_t head) {

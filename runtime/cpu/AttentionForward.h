@@ -62,9 +62,7 @@ private:
       Square square = squareAt(p, key, end, query, queries);
       if (!addSegments(p, b, ownSegments, &square))
         continue;
-      productByKey<T>(square, p.headDim, from(keys, key), queriesT, s);
-      if (p.bias)
-        addBias<T>(p, square, head, s);
+      scoresOf<T>(p, square, head, from(keys, key), queriesT, s);
       bool decays = softmax(square);
       if (p.dropoutRule.active)
         drop(square, b, head);

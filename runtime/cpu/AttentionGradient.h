@@ -88,10 +88,8 @@ private:
       const int64_t at = key - u.keyBegin;
       const Rows<T> k{keys.data + at * keys.row, keys.row};
       const Rows<T> v{values.data + at * values.row, values.row};
-      productByKey<T>(square, p.headDim, k, queriesT, probability);
+      scoresOf<T>(p, square, head, k, queriesT, probability);
       productByKey<T>(square, p.headDim, v, gradientT, dScore);
-      if (p.bias)
-        addBias<T>(p, square, head, probability);
       scoreGradients(square, head);
       if (p.bias)
         biasGradient(square, head);
