@@ -36,3 +36,6 @@ for program in ("tessera", "tessera-opt", "tessera-lsp-server"):
 
 measured = re.search(r"--target (.*) >&2", text_of("bench/run.sh"))[1].split()
 print("measured:", *measured, len(ninja("-n", *measured)) > 1)
+benchmarks = [name for path in sorted((source / "bench").glob("*/CMakeLists.txt"))
+              for name in re.findall(r"^add_executable\((\S+)", path.read_text(), re.M)]
+print("benchmarks:", *benchmarks, len(ninja("-n", *benchmarks)) > 1, not any(f"bin/{name}" in built for name in benchmarks))
