@@ -214,6 +214,17 @@ static void addDistributePasses(OpPassManager &passes,
     passes.addPass(createMarkChunkedSumsPass());
 }
 
+void tessera::buildSerialStepPipeline(OpPassManager &passes,
+                                      const PlanOptions &plan) {
+  PlanOptions serial = plan;
+  serial.mesh = {};
+  serial.memory.recompute = Recompute::None;
+  serial.memory.layerRecompute = {};
+  serial.strategies.dpSync = DpSync::AllReduce;
+  serial.strategies.replicatedLayers = {};
+  addDistributePasses(passes, serial);
+}
+
 static void addLowerPasses(OpPassManager &passes, const PlanOptions &plan) {
   if (plan.debugging.keepValues)
     passes.addPass(createNumberValuesPass());

@@ -24,6 +24,10 @@ mlir::LogicalResult buildDistributePipeline(mlir::OpPassManager &passes,
 /// Builds the passes of its element types: nn -> nn.
 void buildPrecisionPipeline(mlir::OpPassManager &passes,
                             const PlanOptions &plan);
+/// nn -> typed training step of one rank, whose loop and updates are those of
+/// the plan: erasing the distribution from the plan's own step gives this one.
+void buildSerialStepPipeline(mlir::OpPassManager &passes,
+                             const PlanOptions &plan);
 /// nn -> serial programs for inference, with the lanes of the plan's mesh.
 void buildSerialGenerationPipeline(mlir::OpPassManager &passes,
                                    const PlanOptions &plan);

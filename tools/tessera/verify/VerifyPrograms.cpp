@@ -55,10 +55,13 @@ bool tessera::chooseRecompute(DriverOptions &options) {
   return true;
 }
 
-static LogicalResult makeSerialGeneration(ModuleOp module,
-                                          const PlanOptions &plan) {
+static LogicalResult makeSerialPrograms(ModuleOp module,
+                                        const PlanOptions &plan) {
   PassManager manager(module.getContext(), module.getOperationName());
-  buildSerialGenerationPipeline(manager, plan);
+  if (trains(plan.programs))
+    buildSerialStepPipeline(manager, plan);
+  else
+    buildSerialGenerationPipeline(manager, plan);
   return manager.run(module);
 }
 
@@ -69,14 +72,10 @@ static LogicalResult makePrecise(ModuleOp module, const PlanOptions &plan) {
   return manager.run(module);
 }
 
-static LogicalResult makeTyped(ModuleOp module, PlanOptions plan,
+static LogicalResult makeTyped(ModuleOp module, const PlanOptions &plan,
                                bool isParallel) {
-  if (isParallel)
-    return distributeToStep(module, plan);
-  if (!trains(plan.programs))
-    return makeSerialGeneration(module, plan);
-  makeSerial(plan);
-  return distributeToStep(module, plan);
+  return isParallel ? distributeToStep(module, plan)
+                    : makeSerialPrograms(module, plan);
 }
 
 /// By name, those of a module.
