@@ -50,7 +50,7 @@ FOREIGN = set("""
 BertForMaskedLM T5ForConditionalGeneration shard_map all_gather_invariant GELU_AUX_BIAS GELU_AUX DGELU BGRADA BGRADB
 DGELU_BGRAD vdpbf16ps CUDA_VISIBLE_DEVICES sgemm memcpy minnctapersm compute-sanitizer tie_word_embeddings
 secretKeyRef ncclSend ncclRecv X_grad replicated_to_replicated Replicate spmd_types convert-arith-to-llvm
---mlir-print-ir-before-all --mlir-print-ir-after-change --mlir-timing --mlir-print-debuginfo --verify-each --run-reproducer --filter
+--mlir-print-ir-before-all --mlir-print-ir-after-change --mlir-timing --mlir-print-debuginfo --verify-each --run-reproducer --filter --strip
 """.split())
 
 
