@@ -100,11 +100,11 @@ private:
   OpBuilder b;
   func::FuncOp func;
   IRMapping map;
-  SmallVector<DictionaryAttr> attributes; ///< By argument.
+  SmallVector<DictionaryAttr> attributes; ///< One for each argument.
   Value slots, positions;
   Value taken, labels;   ///< A program has one of them.
   SamplingData sampling; ///< If candidates are returned.
-  Value lastOfSource;    ///< By row: the last position of its source.
+  Value lastOfSource;    ///< For each row, the last position of its source.
   llvm::DenseMap<Operation *, std::pair<Value, Value>> caches;
   llvm::DenseMap<Value, Value> rowsOfTables;
   SmallVector<Value> results;
