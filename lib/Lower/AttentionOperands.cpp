@@ -40,27 +40,31 @@ int64_t tessera::rowStride(Value value) {
   return row;
 }
 
-/// Dropout counts heads from `start` on, so these must be neighbours.
-FailureOr<HeadRange> tessera::headRange(OpBuilder &b, Operation *op,
-                                        Value query, bool drops) {
+static bool isGrouped(Value query) {
+  return cast<RankedTensorType>(query.getType()).getRank() == 5;
+}
+
+StringRef tessera::whyNotNeighbours(Operation *op, Value query, bool drops) {
+  if (!drops || !isGrouped(query) || !spanOf(op, 'r'))
+    return "";
+  return "drops attention weights of query heads that are split within their "
+         "groups; use a mesh axis no larger than the number of key heads, or "
+         "no attention dropout";
+}
+
+HeadRange tessera::headRange(OpBuilder &b, Operation *op, Value query) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(query.getType()).getShape();
-  bool grouped = shape.size() == 5;
   Location loc = op->getLoc();
   auto totalOf = [&](char factor, int64_t local) {
     std::optional<FactorSpan> span = spanOf(op, factor);
     return span ? span->total : local;
   };
-  if (!grouped)
-    return HeadRange{totalOf('n', shape[2]), startOf(b, loc, spanOf(op, 'n'))};
-  if (drops && spanOf(op, 'r'))
-    return op->emitOpError()
-           << "drops attention weights of query heads that are split within "
-              "their groups; use a mesh axis no larger than the number of key "
-              "heads, or no attention dropout";
+  if (!isGrouped(query))
+    return {totalOf('n', shape[2]), startOf(b, loc, spanOf(op, 'n'))};
   int64_t queries = totalOf('r', shape[3]);
   std::optional<FactorSpan> groups = spanOf(op, 'g');
   if (groups)
     for (FactorSpan::Cut &cut : groups->cuts)
       cut.chunk *= queries;
-  return HeadRange{queries * totalOf('g', shape[2]), startOf(b, loc, groups)};
+  return {queries * totalOf('g', shape[2]), startOf(b, loc, groups)};
 }

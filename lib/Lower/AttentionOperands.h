@@ -25,11 +25,13 @@ struct HeadRange {
   mlir::Value start;
 };
 
-/// Dropout counts heads from `start` on, so these must be neighbours: fails
-/// with an error where it `drops` and they are not.
-mlir::FailureOr<HeadRange> headRange(mlir::OpBuilder &builder,
-                                     mlir::Operation *op, mlir::Value query,
-                                     bool drops);
+HeadRange headRange(mlir::OpBuilder &builder, mlir::Operation *op,
+                    mlir::Value query);
+
+/// Returns why attention that `drops` weights cannot count its heads from the
+/// first one on; empty if it can, because they are neighbours.
+llvm::StringRef whyNotNeighbours(mlir::Operation *op, mlir::Value query,
+                                 bool drops);
 
 } // namespace tessera
 

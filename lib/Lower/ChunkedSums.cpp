@@ -1,8 +1,8 @@
 //===- ChunkedSums.cpp - sums in an order that no mesh changes ------------===//
 
 #include "lib/Lower/ChunkedSums.h"
+#include "lib/Lower/Ops/Replace.h"
 #include "tessera/Dialect/RT/RT.h"
-#include "tessera/Dialect/RT/ResultMarks.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -36,22 +36,32 @@ namespace {
 
 class SumBuilder {
 public:
-  explicit SumBuilder(nn::EinsumOp op)
-      : op(op), b(op), sig(dist::Signature::parse(op.getSpec())) {}
+  SumBuilder(PatternRewriter &rewriter, nn::EinsumOp op)
+      : op(op), b(rewriter), sig(dist::Signature::parse(op.getSpec())) {
+    letters = *llvm::max_element(sig.ins, [](const auto &x, const auto &y) {
+      return x.size() < y.size();
+    });
+  }
 
-  Value run();
+  /// Returns whether the contracted factors are the first or the last ones.
+  bool canAdd() const {
+    std::string added = contracted();
+    return letters == added + sig.out || letters == sig.out + added;
+  }
+  rt::GemmOp run();
 
 private:
   Value emit(const std::string &spec, ValueRange inputs, double scale);
   Value terms();
   Value ones(int64_t count);
   void addOtherFactors(char chunked);
+  std::string contracted() const;
   SmallVector<int64_t> sizes(StringRef of) const;
 
   nn::EinsumOp op;
-  OpBuilder b;
+  PatternRewriter &b;
   dist::Signature sig;
-  std::string letters; ///< The letters of `value`.
+  std::string letters; ///< Factors of `value`.
   Value value;
 };
 
@@ -64,11 +74,8 @@ Value SumBuilder::emit(const std::string &spec, ValueRange inputs,
   return made;
 }
 
-/// Returns the scaled products that are added, over all factors.
+/// Builds the scaled products that are added, over all factors.
 Value SumBuilder::terms() {
-  letters = *llvm::max_element(sig.ins, [](const auto &x, const auto &y) {
-    return x.size() < y.size();
-  });
   double scale = op.getScale().convertToDouble();
   if (op.getInputs().size() == 1 && scale == 1.0)
     return op.getInputs()[0];
@@ -86,6 +93,14 @@ Value SumBuilder::ones(int64_t count) {
                                      one, like);
 }
 
+std::string SumBuilder::contracted() const {
+  std::string added;
+  for (char letter : letters)
+    if (!StringRef(sig.out).contains(letter))
+      added += letter;
+  return added;
+}
+
 SmallVector<int64_t> SumBuilder::sizes(StringRef of) const {
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
   SmallVector<int64_t> found;
@@ -94,8 +109,8 @@ SmallVector<int64_t> SumBuilder::sizes(StringRef of) const {
   return found;
 }
 
-/// Adds the factors that are not cut first, in a sum over everything: those
-/// after the factor that is cut, then those before it.
+/// In a sum over everything, the factors that are not cut are added first:
+/// those after the factor that is cut, then those before it.
 void SumBuilder::addOtherFactors(char chunked) {
   size_t at = letters.find(chunked);
   std::string front = letters.substr(0, at + 1), last(1, chunked);
@@ -106,21 +121,12 @@ void SumBuilder::addOtherFactors(char chunked) {
   letters = last;
 }
 
-Value SumBuilder::run() {
+rt::GemmOp SumBuilder::run() {
   value = terms();
   if (sig.out.empty())
     addOtherFactors(chunkedSumsAttr(op).begin()->getName().strref()[0]);
-  std::string added;
-  for (char letter : letters)
-    if (!StringRef(sig.out).contains(letter))
-      added += letter;
+  std::string added = contracted();
   bool byColumn = letters == added + sig.out;
-  if (!byColumn && letters != sig.out + added) {
-    op.emitOpError() << "'" << op.getSpec()
-                     << "' adds neither its first nor its last factors; order "
-                        "them so";
-    return {};
-  }
   SmallVector<int64_t> each = sizes(added);
   int64_t k = llvm::product_of(each), n = llvm::product_of(sizes(sig.out));
   SumChunks cut = *sumChunksOf(op, added, each);
@@ -131,9 +137,18 @@ Value SumBuilder::run() {
                          b.getBoolAttr(false), b.getBoolAttr(!byColumn));
   gemm.setChunks(cut.chunks);
   gemm.setOuter(cut.outer);
-  return gemm.getC();
+  return gemm;
 }
 
 } // namespace
 
-Value tessera::lowerChunkedSum(nn::EinsumOp op) { return SumBuilder(op).run(); }
+LogicalResult tessera::lowerChunkedSum(PatternRewriter &rewriter,
+                                       nn::EinsumOp op) {
+  SumBuilder sum(rewriter, op);
+  if (!sum.canAdd())
+    return rewriter.notifyMatchFailure(op, [&](Diagnostic &why) {
+      why << "'" << op.getSpec()
+          << "' adds neither its first nor its last factors; order them so";
+    });
+  return replaceMarked(rewriter, op, sum.run());
+}

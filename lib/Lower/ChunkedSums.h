@@ -3,6 +3,7 @@
 #ifndef TESSERA_LIB_LOWER_CHUNKEDSUMS_H
 #define TESSERA_LIB_LOWER_CHUNKEDSUMS_H
 
+#include "mlir/IR/PatternMatch.h"
 #include "tessera/Dialect/NN/NN.h"
 
 namespace tessera {
@@ -17,13 +18,14 @@ std::optional<SumChunks> sumChunksOf(mlir::Operation *op,
                                      llvm::StringRef letters,
                                      llvm::ArrayRef<int64_t> sizes);
 
-/// Does the einsum, no matrix product, add a factor in chunks?
+/// Returns whether the einsum, no matrix product, adds a factor in chunks.
 bool isChunkedSum(nn::EinsumOp op);
 
 /// sum x1 * x2 * ... -> ones . (x1 * x2 * ...), a product that adds chunks as a
-/// tree, in front of the einsum. Null and an error where neither the first nor
-/// the last factors are the contracted ones.
-mlir::Value lowerChunkedSum(nn::EinsumOp op);
+/// tree. Refuses an einsum whose contracted factors are neither the first nor
+/// the last ones.
+mlir::LogicalResult lowerChunkedSum(mlir::PatternRewriter &rewriter,
+                                    nn::EinsumOp op);
 
 } // namespace tessera
 

@@ -119,11 +119,10 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
     return failure();
   slices = *cut;
   Value query = attention.getQuery();
-  FailureOr<HeadRange> range =
-      headRange(b, op, query, !attention.getDropout().isZero());
-  if (failed(range))
-    return failure();
-  heads = *range;
+  StringRef why = whyNotNeighbours(op, query, !attention.getDropout().isZero());
+  if (!why.empty())
+    return op->emitOpError() << why;
+  heads = headRange(b, op, query);
   batch =
       batchStart(b, op, cast<RankedTensorType>(query.getType()).getDimSize(0));
   queries = *slice;

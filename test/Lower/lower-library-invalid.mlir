@@ -42,3 +42,11 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     return %y : tensor<1x4x16x2x8xf32>
   }
 }
+
+// -----
+
+func.func @a_sum_in_chunks_of_inner_factors(%x: tensor<2x8x3xf32>) -> tensor<2x3xf32> {
+  // expected-error @+1 {{'akf->af' adds neither its first nor its last factors; order them so}}
+  %y = nn.einsum "akf->af" %x {dist.chunked_sums = {k = 4}} : (tensor<2x8x3xf32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}

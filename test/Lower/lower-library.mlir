@@ -121,3 +121,18 @@ func.func @what_sampling_reads(%x: tensor<1x4x61xf32>, %t: tensor<1x4x16xi32>, %
   %c = nn.top %y draw %n, %d {count = 1 : i64} : (tensor<1x4x61xf32>, tensor<1x4xf32>, tensor<1x4x3xi32>) -> tensor<1x4x1x3xf32>
   return %b, %c : tensor<1x4x5x2xf32>, tensor<1x4x1x3xf32>
 }
+
+// A sum in chunks is a product with ones, which adds the chunks as a tree.
+// CHECK-LABEL: @sums_in_chunks
+// CHECK-SAME: %[[X:.*]]: tensor<8x3xf32>
+func.func @sums_in_chunks(%x: tensor<8x3xf32>) -> (tensor<3xf32>, tensor<f32>) {
+  // CHECK: %[[ONES:.*]] = nn.broadcast ",k->k" %{{.*}} like %{{.*}} -> tensor<8xf32>
+  // CHECK: rt.gemm %[[ONES]], %[[X]] {chunks = 4 : i64, k = 8 : i64, {{.*}}nn.phase = #nn.phase<backward>
+  %y = nn.einsum "kf->f" %x {dist.chunked_sums = {k = 4}, nn.phase = #nn.phase<backward>}
+      : (tensor<8x3xf32>) -> tensor<3xf32>
+  // The factor that is not cut is added first.
+  // CHECK: %[[ROWS:.*]] = nn.einsum "kf->k" %[[X]]
+  // CHECK: rt.gemm %{{.*}}, %[[ROWS]] {chunks = 4 : i64, k = 8 : i64
+  %z = nn.einsum "kf->" %x {dist.chunked_sums = {k = 4}} : (tensor<8x3xf32>) -> tensor<f32>
+  return %y, %z : tensor<3xf32>, tensor<f32>
+}

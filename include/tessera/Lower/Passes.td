@@ -19,7 +19,9 @@ def DecomposePass : Pass<"rt-decompose", "::mlir::ModuleOp"> {
   let description = [{
     Before: local nn ops. After: layer norms and their gradients are products,
     sums and row means. Forward and backward share the statistics; normalized
-    values are recomputed. Sums to a scalar are row sums and a sum of rows.
+    values are recomputed. Sums to a scalar are row sums and a sum of rows. Ops
+    of other dialects are what the patterns of `LoweringDialectInterface` make of
+    them. Each op is visited once, in program order.
   }];
 }
 
@@ -99,10 +101,14 @@ def PackMessagesPass : Pass<"rt-pack-messages", "::mlir::ModuleOp"> {
 def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
   let summary = "Matrix products, attention and lookups' gradients become library calls";
   let description = [{
-    Before: local nn ops. After: contractions are `rt.gemm` (with bias and
-    accumulation folded in), attention is `rt.attention` on views of the fused
-    projection, embedding gradients are `rt.scatter_add`. Everything else is
-    left for kernels.
+    Before: local nn ops. After: contractions and sums in chunks are `rt.gemm`
+    (with bias and accumulation folded in), attention is `rt.attention` on views
+    of the fused projection, embedding gradients are `rt.scatter_add`, ops of
+    other dialects are what the patterns of `LoweringDialectInterface` make of
+    them. Everything else is left for kernels; an op that patterns refuse and
+    that no kernel can compute is an error. Each op is visited once by the
+    patterns that make calls, by those that fold sums into calls, and by those
+    that turn slices into views, in program order.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
 }

@@ -1,5 +1,6 @@
 //===- ProductKernelOps.cpp - einsum, add, broadcast in kernels -----------===//
 
+#include "lib/Lower/ChunkedSums.h"
 #include "lib/Lower/Kernels/KernelOps.h"
 #include "tessera/Dialect/NN/Functions.h"
 #include "tessera/Lower/Kernels/KernelOpInterface.h"
@@ -9,11 +10,13 @@ using namespace tessera;
 
 namespace {
 
-/// An elementwise product or a sum. A contraction is a library call.
+/// An elementwise product or a sum. A contraction and a sum in chunks are
+/// library calls.
 struct EinsumKernel
     : KernelOpInterface::ExternalModel<EinsumKernel, nn::EinsumOp> {
   std::optional<KernelSpace> getKernelSpace(Operation *op) const {
-    if (cast<nn::EinsumOp>(op).isContraction())
+    auto einsum = cast<nn::EinsumOp>(op);
+    if (einsum.isContraction() || isChunkedSum(einsum))
       return std::nullopt;
     return spaceOfSignature(op);
   }
