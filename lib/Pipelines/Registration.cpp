@@ -18,6 +18,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "tessera/Codegen/Calls/Passes.h"
+#include "tessera/Codegen/Calls/RuntimeCall.h"
 #include "tessera/Codegen/Kernels/Passes.h"
 #include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/Dist/Dist.h"
@@ -145,6 +146,7 @@ void registerPipeline(StringRef name, StringRef what, BuildPipeline build) {
 void tessera::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<nn::NNDialect, dist::DistDialect, rt::RTDialect>();
   registerKernelOps(registry);
+  registerEntryCalls(registry);
   registry
       .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
               index::IndexDialect, linalg::LinalgDialect, LLVM::LLVMDialect,

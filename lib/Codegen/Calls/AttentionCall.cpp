@@ -1,10 +1,9 @@
 //===- AttentionCall.cpp - attention as one call of the runtime -----------===//
-// Of all keys or, in a ring, of a slice.
+// Keys are all or, in a ring, those of a slice.
 //===----------------------------------------------------------------------===//
 
-#include "lib/Codegen/Calls/RuntimeCall.h"
+#include "lib/Codegen/Calls/EntryCalls.h"
 #include "tessera/abi.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -33,7 +32,7 @@ template <typename OpTy>
 constexpr bool isStep =
     llvm::is_one_of<OpTy, rt::RingAttentionOp, rt::RingAttentionGradOp>::value;
 
-/// What the steps of a ring have beside what attention has.
+/// Adds the arguments that only steps of a ring have.
 template <typename OpTy>
 void sliceArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
   args[TSR_ATTENTION_KEY_START] = CallArgument::of(op.getKeyStart());
@@ -43,14 +42,14 @@ void sliceArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
       op->getNumResults() > 2 && op.getTiedOperand(2) != nullptr;
 }
 
-/// What attention to all keys has beside what a step of a ring has.
+/// Adds the arguments that only attention to all keys has.
 template <typename OpTy>
 void biasArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
   if (Value table = op.getBiasTable())
     args[TSR_ATTENTION_BUCKETS] = typeOf(table).getDimSize(0);
 }
 
-/// What forward and backward of attention share.
+/// Adds the arguments that forward and backward of attention share.
 template <typename OpTy>
 LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   RankedTensorType q = typeOf(op.getQuery()), k = typeOf(op.getKey());
@@ -155,10 +154,10 @@ void tessera::addModelArguments(nn::AttentionAttr attention,
   args[TSR_ATTENTION_MAX_DISTANCE] = attention.getMaxDistance();
 }
 
-FailureOr<RuntimeCall> tessera::attentionCall(Operation *op) {
-  return TypeSwitch<Operation *, Call>(op)
-      .Case<rt::AttentionOp, rt::RingAttentionOp>(
-          [](auto op) { return attention(op); })
-      .Case<rt::AttentionGradOp, rt::RingAttentionGradOp>(
-          [](auto op) { return attentionGrad(op); });
+void tessera::attachAttentionCalls(MLIRContext &context) {
+  attachCall<rt::AttentionOp, attention<rt::AttentionOp>>(context);
+  attachCall<rt::AttentionGradOp, attentionGrad<rt::AttentionGradOp>>(context);
+  attachCall<rt::RingAttentionOp, attention<rt::RingAttentionOp>>(context);
+  attachCall<rt::RingAttentionGradOp, attentionGrad<rt::RingAttentionGradOp>>(
+      context);
 }

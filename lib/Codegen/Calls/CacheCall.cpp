@@ -1,6 +1,6 @@
 //===- CacheCall.cpp - append and cached attention as calls ---------------===//
 
-#include "lib/Codegen/Calls/RuntimeCall.h"
+#include "lib/Codegen/Calls/EntryCalls.h"
 #include "tessera/abi.h"
 
 using namespace mlir;
@@ -17,12 +17,12 @@ static FailureOr<int64_t> cacheTypeOf(Operation *op, ValueRange tensors) {
   return dtypeOf(op, tensors.front());
 }
 
-/// Where the rank's places begin; 0 if it has all.
+/// Returns where the rank's places begin; 0 if it has all.
 static CallArgument startOf(Value start) {
   return start ? CallArgument::of(start) : CallArgument(0);
 }
 
-FailureOr<RuntimeCall> tessera::appendCall(rt::AppendOp op) {
+static FailureOr<RuntimeCall> appendCall(rt::AppendOp op) {
   FailureOr<int64_t> dtype = cacheTypeOf(op, {op.getCache(), op.getRows()});
   if (failed(dtype))
     return failure();
@@ -42,7 +42,7 @@ FailureOr<RuntimeCall> tessera::appendCall(rt::AppendOp op) {
   return call;
 }
 
-FailureOr<RuntimeCall> tessera::cachedAttentionCall(rt::CachedAttentionOp op) {
+static FailureOr<RuntimeCall> cachedAttentionCall(rt::CachedAttentionOp op) {
   SmallVector<Value> alike = {op.getQuery(), op.getKeys(), op.getValues()};
   if (!op.getWeighted())
     alike.push_back(op.getResult());
@@ -76,7 +76,7 @@ FailureOr<RuntimeCall> tessera::cachedAttentionCall(rt::CachedAttentionOp op) {
   return call;
 }
 
-FailureOr<RuntimeCall> tessera::mergeMeansCall(rt::MergeMeansOp op) {
+static FailureOr<RuntimeCall> mergeMeansCall(rt::MergeMeansOp op) {
   FailureOr<int64_t> from = dtypeOf(op, op.getParts());
   FailureOr<int64_t> to = dtypeOf(op, op.getResult());
   if (failed(from) || failed(to))
@@ -92,4 +92,10 @@ FailureOr<RuntimeCall> tessera::mergeMeansCall(rt::MergeMeansOp op) {
   call.arguments[TSR_MERGE_MEANS_DTYPE_IN] = *from;
   call.arguments[TSR_MERGE_MEANS_DTYPE_OUT] = *to;
   return call;
+}
+
+void tessera::attachCacheCalls(MLIRContext &context) {
+  attachCall<rt::AppendOp, appendCall>(context);
+  attachCall<rt::CachedAttentionOp, cachedAttentionCall>(context);
+  attachCall<rt::MergeMeansOp, mergeMeansCall>(context);
 }

@@ -8,14 +8,14 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Two integers of 32 bits in a word.
+/// Returns two integers of 32 bits in a word.
 static int64_t pack(int64_t low, int64_t high) {
   return static_cast<int64_t>(static_cast<uint64_t>(high) << 32 |
                               static_cast<uint32_t>(low));
 }
 
 //===----------------------------------------------------------------------===//
-// What is known when the list runs
+// Values that are known when the list runs
 //===----------------------------------------------------------------------===//
 
 /// Slot 0 is zero.

@@ -18,9 +18,9 @@ public:
       : builder(position), loc(position->getLoc()),
         pointer(mlir::LLVM::LLVMPointerType::get(builder.getContext())) {}
 
-  /// Index of the first of these arguments in the table of all.
+  /// Returns the index of the first of these arguments in the table of all.
   int64_t arguments(llvm::ArrayRef<int64_t> values);
-  /// Index of a kernel; `symbol` may be defined later.
+  /// Returns the index of a kernel; `symbol` may be defined later.
   int64_t kernel(llvm::StringRef symbol);
 
   /// A tsr_abi_calls: `count` calls in `words`, the first of them op number
@@ -30,7 +30,8 @@ public:
   /// A table of numbers, or of functions.
   mlir::LLVM::GlobalOp integers(llvm::StringRef name,
                                 llvm::ArrayRef<int64_t> values);
-  /// Of numbers that are not negative, in as few bytes as the largest needs.
+  /// Writes numbers that are not negative, in as few bytes as the largest
+  /// needs.
   mlir::LLVM::GlobalOp indices(llvm::StringRef name,
                                llvm::ArrayRef<int32_t> values);
   mlir::LLVM::GlobalOp
@@ -42,10 +43,10 @@ public:
 private:
   mlir::LLVM::GlobalOp create(llvm::StringRef name, mlir::Type type,
                               mlir::Attribute content = {});
-  /// Null where there is no such table.
+  /// Returns null where there is no such table.
   mlir::Value addressOf(llvm::StringRef symbol, bool exists = true);
   mlir::Value integer(int64_t value);
-  /// The content of a constant that holds addresses.
+  /// Writes the content of a constant that holds addresses.
   void fill(mlir::LLVM::GlobalOp global,
             llvm::function_ref<llvm::SmallVector<mlir::Value>()> fields);
 

@@ -3,6 +3,7 @@
 #include "lib/Codegen/Calls/HostEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tessera/Codegen/Calls/Passes.h"
+#include "tessera/Codegen/Calls/RuntimeCall.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 
 namespace tessera {
@@ -24,7 +25,7 @@ LogicalResult checkOp(Operation *op, dist::MeshAttr mesh) {
   if (coord && (!mesh || mesh.getIndex(coord.getAxis()) < 0))
     return op->emitError() << "names axis '" << coord.getAxis()
                            << "', which the mesh does not have";
-  if (isa<func::ReturnOp>(op) ||
+  if (isa<func::ReturnOp, EntryCallOpInterface>(op) ||
       isa_and_nonnull<rt::RTDialect, arith::ArithDialect>(op->getDialect()))
     return success();
   return op->emitError() << "has no host code";

@@ -10,13 +10,13 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Of a program for generation; "" of another one.
+/// Returns the name of a program for generation; "" for another one.
 static StringRef generationOf(func::FuncOp program) {
   auto name = program->getAttrOfType<StringAttr>(nn::kGenerationAttr);
   return name ? name.getValue() : StringRef();
 }
 
-/// What the artifact exports of a program.
+/// Returns the symbol that the artifact exports of a program.
 static StringRef symbolOf(func::FuncOp program) {
   if (StringRef name = generationOf(program); !name.empty())
     return llvm::StringSwitch<StringRef>(name)
@@ -59,7 +59,8 @@ LogicalResult HostEmitter::emitFunction(StatusFunction &function,
   return success();
 }
 
-/// Of the functions and tables of a program: "_3" of stage 3 of the step.
+/// Returns the end of the names of a program's functions and tables: "_3" for
+/// stage 3 of the step.
 static std::string suffixOf(func::FuncOp program) {
   std::string suffix;
   if (nn::isBeside(program))
@@ -91,7 +92,7 @@ LogicalResult HostEmitter::emitProgram(StatusFunction &function,
           emitOps(llvm::make_range(end, body.end()), Scalars(function, mesh))));
 }
 
-/// if (coordinates[axis] == stage) return tsr_stage(frame);
+/// Emits: if (coordinates[axis] == stage) return tsr_stage(frame);
 LogicalResult HostEmitter::emitStage(func::FuncOp step) {
   auto number = step->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
   StringRef name = rt::stageAxisOf(step);

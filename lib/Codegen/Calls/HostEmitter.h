@@ -54,10 +54,11 @@ private:
 
   llvm::SmallVector<mlir::func::FuncOp> programs;
   dist::MeshAttr mesh;
-  mlir::SymbolTable symbols; ///< Of the kernels.
+  mlir::SymbolTable symbols; ///< The kernels.
   StatusFunction step;       ///< After the stages and the lists.
   StatusFunction *main;      ///< The function that is being emitted.
-  StatusFunction *program;   ///< What runs lists: main, or that of a stage.
+  StatusFunction
+      *program; ///< The one that runs lists: main, or that of a stage.
   CallTables tables;
   int64_t nextOp = 0; ///< Index in "ops" of the metadata.
 };

@@ -1,6 +1,6 @@
 //===- RoutedCall.cpp - work on routed rows as a call of the runtime ------===//
 
-#include "lib/Codegen/Calls/RuntimeCall.h"
+#include "lib/Codegen/Calls/EntryCalls.h"
 #include "lib/Dialect/RT/ShapeChecks.h"
 #include "tessera/abi.h"
 
@@ -30,7 +30,7 @@ static int64_t compactRows(rt::RoutedOp op) {
 
 /// Sizes are those of the tensors: gates or logits [.., experts], rows with
 /// their columns last, of products also the other matrix's.
-FailureOr<RuntimeCall> tessera::routedCall(rt::RoutedOp op) {
+static FailureOr<RuntimeCall> routedCall(rt::RoutedOp op) {
   Value first = op.getInputs().front(), gates = op.getInputs().back();
   FailureOr<int64_t> in = dtypeOf(op, first), out = dtypeOf(op, op.getResult());
   if (failed(in) || failed(out))
@@ -63,7 +63,7 @@ FailureOr<RuntimeCall> tessera::routedCall(rt::RoutedOp op) {
   return call;
 }
 
-FailureOr<RuntimeCall> tessera::expandCall(rt::ExpandRowsOp op) {
+static FailureOr<RuntimeCall> expandCall(rt::ExpandRowsOp op) {
   FailureOr<int64_t> dtype = dtypeOf(op, op.getRows());
   if (failed(dtype))
     return failure();
@@ -80,7 +80,7 @@ FailureOr<RuntimeCall> tessera::expandCall(rt::ExpandRowsOp op) {
   return call;
 }
 
-FailureOr<RuntimeCall> tessera::roundsCall(rt::RowRoundsOp op) {
+static FailureOr<RuntimeCall> roundsCall(rt::RowRoundsOp op) {
   FailureOr<int64_t> dtype = dtypeOf(op, op.getGates());
   if (failed(dtype))
     return failure();
@@ -96,7 +96,7 @@ FailureOr<RuntimeCall> tessera::roundsCall(rt::RowRoundsOp op) {
   return call;
 }
 
-/// Between compact rows and messages; what lies in `first` goes to the result.
+/// Rows go from compact rows to messages or back: from `first` to the result.
 template <typename OpTy>
 static FailureOr<RuntimeCall> messagesCall(OpTy op, int64_t kind, Value first,
                                            Value rows, Value messages) {
@@ -123,12 +123,20 @@ static FailureOr<RuntimeCall> messagesCall(OpTy op, int64_t kind, Value first,
   return call;
 }
 
-FailureOr<RuntimeCall> tessera::packCall(rt::PackRowsOp op) {
+static FailureOr<RuntimeCall> packCall(rt::PackRowsOp op) {
   return messagesCall(op, TSR_ROUTED_PACK, op.getRows(), op.getRows(),
                       op.getResult());
 }
 
-FailureOr<RuntimeCall> tessera::unpackCall(rt::UnpackRowsOp op) {
+static FailureOr<RuntimeCall> unpackCall(rt::UnpackRowsOp op) {
   return messagesCall(op, TSR_ROUTED_UNPACK, op.getMessages(), op.getResult(),
                       op.getMessages());
+}
+
+void tessera::attachRoutedCalls(MLIRContext &context) {
+  attachCall<rt::RoutedOp, routedCall>(context);
+  attachCall<rt::ExpandRowsOp, expandCall>(context);
+  attachCall<rt::RowRoundsOp, roundsCall>(context);
+  attachCall<rt::PackRowsOp, packCall>(context);
+  attachCall<rt::UnpackRowsOp, unpackCall>(context);
 }

@@ -1,12 +1,12 @@
 //===- SamplingCall.cpp - penalties and candidates as calls ---------------===//
 
-#include "lib/Codegen/Calls/RuntimeCall.h"
+#include "lib/Codegen/Calls/EntryCalls.h"
 #include "tessera/abi.h"
 
 using namespace mlir;
 using namespace tessera;
 
-FailureOr<RuntimeCall> tessera::penalizeCall(rt::PenalizeOp op) {
+static FailureOr<RuntimeCall> penalizeCall(rt::PenalizeOp op) {
   FailureOr<int64_t> dtype = dtypeOf(op, op.getLogits());
   if (failed(dtype))
     return failure();
@@ -23,7 +23,7 @@ FailureOr<RuntimeCall> tessera::penalizeCall(rt::PenalizeOp op) {
   return call;
 }
 
-FailureOr<RuntimeCall> tessera::topCall(rt::TopOp op) {
+static FailureOr<RuntimeCall> topCall(rt::TopOp op) {
   FailureOr<int64_t> dtype = dtypeOf(op, op.getLogits());
   if (failed(dtype))
     return failure();
@@ -44,7 +44,7 @@ FailureOr<RuntimeCall> tessera::topCall(rt::TopOp op) {
   return call;
 }
 
-FailureOr<RuntimeCall> tessera::mergeTopCall(rt::MergeTopOp op) {
+static FailureOr<RuntimeCall> mergeTopCall(rt::MergeTopOp op) {
   FailureOr<int64_t> dtype = dtypeOf(op, op.getParts());
   if (failed(dtype))
     return failure();
@@ -58,4 +58,10 @@ FailureOr<RuntimeCall> tessera::mergeTopCall(rt::MergeTopOp op) {
   call.arguments[TSR_MERGE_TOP_NUMBERS] = whole.back();
   call.arguments[TSR_MERGE_TOP_DTYPE] = *dtype;
   return call;
+}
+
+void tessera::attachSamplingCalls(MLIRContext &context) {
+  attachCall<rt::PenalizeOp, penalizeCall>(context);
+  attachCall<rt::TopOp, topCall>(context);
+  attachCall<rt::MergeTopOp, mergeTopCall>(context);
 }

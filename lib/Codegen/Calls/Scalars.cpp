@@ -82,7 +82,7 @@ Value Scalars::codeOf(Value value) {
   return known.lookup(value);
 }
 
-/// tsr_abi_mix.
+/// Emits tsr_abi_mix.
 Value Scalars::mixed(Value x) {
   OpBuilder &b = function.builder;
   auto shifted = [&](int64_t by) -> Value {

@@ -18,14 +18,14 @@ public:
                  bool isTask = false);
 
   mlir::Value frame() { return function.getArgument(0); }
-  /// Of a task.
+  /// Returns the micro-batch of a task.
   mlir::Value microBatch() { return function.getArgument(1); }
 
   mlir::Value constant(int64_t value);
   mlir::Value advance(mlir::Value pointer, int64_t bytes);
   mlir::Value load(mlir::Value pointer, int64_t bytes, mlir::Type type);
   mlir::Value addressOf(mlir::LLVM::GlobalOp global);
-  /// Where element `index` of a table is, and the element.
+  /// Returns where element `index` of a table is, or the element.
   mlir::Value placeAt(mlir::Value table, mlir::Value index, mlir::Type type);
   mlir::Value loadAt(mlir::Value table, mlir::Value index, mlir::Type type);
   /// Element `first` + `index` of CallTables::indices.
@@ -34,7 +34,7 @@ public:
   /// A field of the frame, loaded once at the start.
   mlir::Value field(int64_t bytes, mlir::Type type);
   void store(mlir::Value value, mlir::Value table, int64_t index);
-  /// Stack space for 8-byte slots, for the whole function.
+  /// Returns stack space for 8-byte slots, for the whole function.
   mlir::Value createTable(int64_t slots);
 
   /// Returns `status` if it is not zero; what follows runs if it is.
@@ -44,7 +44,7 @@ public:
 
   mlir::LLVM::LLVMFuncOp function;
   mlir::OpBuilder builder;
-  mlir::Location loc; ///< Of what is emitted next.
+  mlir::Location loc; ///< The location of what is emitted next.
   mlir::Type pointer, i64, i32;
   mlir::Block *exit; ///< Returns its argument; new blocks go before it.
 
