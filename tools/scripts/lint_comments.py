@@ -14,12 +14,16 @@ import tokenize
 # Sentences rarely begin with these words, but fragments do: a share of all comments may.
 FRAGMENTS = ("Of", "That", "By", "As", "Which")
 QUESTIONS = ("What", "Whether", "Where", "How")
-MOST_FRAGMENTS, MOST_QUESTIONS = 0.02, 0.02
+MOST_FRAGMENTS, MOST_QUESTIONS = 0.015, 0.01
 # No comment of these rooms begins so, and every doc comment of a function there has a verb.
-DONE = ("bench/", "examples/", "include/tessera/Dialect/", "include/tessera/Options/", "include/tessera/Plan/", "lib/Codegen/Kernels/", "lib/Communicate/",
-        "lib/Dialect/", "lib/Distribute/", "lib/Import/", "lib/Json/", "lib/Model/", "lib/Partition/", "lib/Plan/", "lib/Schedule/", "lib/Train/",
+DONE = ("bench/", "examples/", "include/tessera/Codegen/", "include/tessera/Communicate/", "include/tessera/Dialect/", "include/tessera/Distribute/",
+        "include/tessera/Import/", "include/tessera/Inference/", "include/tessera/Json/", "include/tessera/Lower/", "include/tessera/Memory/",
+        "include/tessera/Model/", "include/tessera/Partition/", "include/tessera/Pipelines/", "include/tessera/Plan/", "include/tessera/Schedule/",
+        "include/tessera/Target/", "include/tessera/Train/", "lib/Codegen/", "lib/Communicate/", "lib/Dialect/", "lib/Distribute/", "lib/Import/",
+        "lib/Inference/", "lib/Json/", "lib/Lower/", "lib/Memory/", "lib/Model/", "lib/Partition/", "lib/Plan/", "lib/Schedule/", "lib/Train/",
         "runtime/api/", "runtime/calls/", "runtime/checkpoint/", "runtime/collectives/", "runtime/cpu/", "runtime/cuda/", "runtime/data/",
-        "runtime/device/", "runtime/encode/", "runtime/http/", "runtime/include/", "runtime/support/", "runtime/tokenizer/", "test/", "tools/scripts/")
+        "runtime/device/", "runtime/encode/", "runtime/generate/", "runtime/http/", "runtime/include/", "runtime/session/", "runtime/support/",
+        "runtime/tokenizer/", "test/", "tools/scripts/")
 
 C_LIKE = (".h", ".hpp", ".c", ".cpp", ".cu", ".cuh", ".def", ".td", ".js", ".css", ".mlir")
 HASHED = (".sh", ".cmake", ".test", "CMakeLists.txt")
@@ -211,7 +215,7 @@ def offences(paths):
                        "write what it does: 'Returns ..'")
     for (words, found), share in zip(odd.items(), (MOST_FRAGMENTS, MOST_QUESTIONS)):
         if found > share * total:
-            yield f"comments: {found} of {total} begin with {', '.join(words)}, more than {share:.0%}; write sentences"
+            yield f"comments: {found} of {total} begin with {', '.join(words)}, more than {share:.1%}; write sentences"
 
 
 def main(arguments):
