@@ -10,6 +10,7 @@
 #include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Options/Counted.h"
+#include "tessera/Program/PartName.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -72,7 +73,8 @@ std::vector<Segment> AssignStagesPass::cut(func::FuncOp func) {
     segment.ops.push_back(&op);
     if (auto cost = dyn_cast<nn::CostOpInterface>(op))
       segment.flops += static_cast<double>(cost.getFlops());
-    if (StringRef layer = layerIn(nn::partOf(op.getLoc())); !layer.empty())
+    if (StringRef layer = program::layerOfPart(nn::partOf(op.getLoc())).name;
+        !layer.empty())
       segment.layer = layer;
     if (nn::hasTag(&op, nn::Tag::Stream))
       segments.emplace_back();

@@ -109,7 +109,7 @@ Value BertBuilder::mlp(Value x, const std::string &layer) {
 
 Value BertBuilder::logits(Value x) {
   int64_t h = config.hidden, v = config.vocabulary;
-  enter("head", locations.embedding);
+  enter(program::kHeadPart, locations.embedding);
   x = linear(
       x, {"cls.predictions.transform.dense", "bsh,jh->bsj", {h, h}, {h, h}});
   x = map(config.activation, x);
@@ -147,7 +147,7 @@ OwningOpRef<ModuleOp> BertBuilder::build() {
     x = mlp(attention(x, prefix), prefix);
   }
   Value scores = logits(x);
-  enter("loss", locations.embedding);
+  enter(program::kLossPart, locations.embedding);
   return finish(meanOverCounted(crossEntropy(scores, labels), labels));
 }
 

@@ -123,7 +123,7 @@ Value GPT2Builder::mlp(Value x, const std::string &prefix) {
 Value GPT2Builder::logits(Value x) {
   enter("ln_f", locations.layers);
   x = norm("ln_f", x);
-  enter("head", locations.embedding);
+  enter(program::kHeadPart, locations.embedding);
   return outputLogits(x, table, config.tied, config.initializerRange);
 }
 
@@ -144,7 +144,7 @@ OwningOpRef<ModuleOp> GPT2Builder::build() {
     x = mlp(attention(x, layer, prefix), prefix);
   }
   Value scores = logits(x);
-  enter("loss", locations.embedding);
+  enter(program::kLossPart, locations.embedding);
   return finish(causalMean(crossEntropy(scores, labels), labels));
 }
 

@@ -101,7 +101,7 @@ Value LlamaBuilder::mlp(Value x, const std::string &layer) {
 Value LlamaBuilder::logits(Value x) {
   enter("norm", locations.layers);
   x = norm("model.norm", x);
-  enter("head", locations.embedding);
+  enter(program::kHeadPart, locations.embedding);
   return outputLogits(x, embeddings, config.tied, config.initializerRange);
 }
 
@@ -128,7 +128,7 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
     x = mlp(x, layerName(layer));
   }
   Value scores = logits(x);
-  enter("loss", locations.embedding);
+  enter(program::kLossPart, locations.embedding);
   return finish(withBalance(causalMean(crossEntropy(scores, labels), labels)));
 }
 

@@ -125,6 +125,6 @@ Value LlamaBuilder::withBalance(Value loss) {
                  (tokens * tokens * static_cast<double>(sizes.microBatches));
   Value balance =
       perTokens(einsum("x,x->", {routedTokens, probabilities}, scale));
-  enter("loss", locations.embedding);
+  enter(program::kLossPart, locations.embedding);
   return add(",->", {loss, balance});
 }

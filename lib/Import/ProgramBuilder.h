@@ -11,6 +11,7 @@
 #include "lib/Import/SpecialTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Program/PartName.h"
 
 namespace tessera {
 

@@ -172,7 +172,7 @@ Value T5Builder::run(Value x, Stack stack) {
 }
 
 Value T5Builder::logits(Value x) {
-  enter("head", locations.embedding);
+  enter(program::kHeadPart, locations.embedding);
   if (config.scalesOutput)
     x = einsum("bsh->bsh", x,
                1 / std::sqrt(static_cast<double>(config.hidden)));
@@ -204,7 +204,7 @@ OwningOpRef<ModuleOp> T5Builder::build() {
   decoder.memoryTokens = source;
   Value x = run(embed(decoderIds), decoder);
   Value scores = logits(x);
-  enter("loss", locations.embedding);
+  enter(program::kLossPart, locations.embedding);
   return finish(meanOverCounted(crossEntropy(scores, labels), labels));
 }
 

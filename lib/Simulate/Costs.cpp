@@ -54,9 +54,9 @@ static double secondsOfProduct(const Call &call, const Program &program,
   double results = static_cast<double>(m) * static_cast<double>(n) * count;
   const Software &software = cluster.software;
   // The gradient of a weight is a sum over rows of what forward has read.
-  bool isSum = !call.isForward && call.form == ProductForm::TransposedA;
+  bool isSum = !call.isForward() && call.form == ProductForm::TransposedA;
   double bytes = call.resultBytes > 0
-                     ? call.resultBytes
+                     ? static_cast<double>(call.resultBytes)
                      : results * elementBytes(program.precision);
   if (double given = isSum ? software.gradientSumBytes : software.resultBytes;
       given > 0)
@@ -79,7 +79,7 @@ static double secondsOfStoredScores(const Call &call, const Program &program,
   if (call.kind == CallKind::AttentionGradient) {
     reading = 3;
     bytes = model.backwardBytes;
-    if (call.scoresAgain) {
+    if (call.layerMode == Recompute::Selective) {
       ++making;
       // It also reads the values.
       reading += cluster.software.recomputesWhole ? 1 : 0;
@@ -105,7 +105,7 @@ static double secondsOfAttention(const Call &call, const Program &program,
   double efficiency = call.kind == CallKind::Attention
                           ? cluster.attention.efficiency
                           : cluster.attention.gradientEfficiency;
-  return call.flops * program.causalImbalance /
+  return static_cast<double>(call.flops) * program.causalImbalance /
          (rate.peak * rate.efficiency * efficiency);
 }
 
@@ -120,10 +120,10 @@ static int64_t sizeOfAxis(const Program &program, llvm::StringRef name) {
 /// software moves.
 static double scaleOfKernel(const Call &call, const StageProgram &stage,
                             const Software &software) {
-  if (call.isUpdate)
+  if (call.isUpdate())
     return software.updateScale;
-  bool isCounted = call.isLoss && software.logitBytes > 0 && stage.logits > 0 &&
-                   stage.lossBytes > 0;
+  bool isCounted = call.role == CallRole::Loss && software.logitBytes > 0 &&
+                   stage.logits > 0 && stage.lossBytes > 0;
   return isCounted ? software.logitBytes * stage.logits / stage.lossBytes : 1;
 }
 
@@ -132,27 +132,28 @@ static double scaleOfKernel(const Call &call, const StageProgram &stage,
 static double bytesMoved(const Call &call, const Program &program,
                          const Cluster &cluster) {
   std::optional<double> least;
-  for (size_t axis : call.axes) {
+  for (size_t axis : call.meshAxes) {
     auto found = cluster.software.elementBytes.find(program.mesh[axis].name);
     if (found != cluster.software.elementBytes.end())
       least = std::min(least.value_or(found->second), found->second);
   }
-  return least ? call.elements * *least : call.bytes;
+  return least ? static_cast<double>(call.elements) * *least
+               : static_cast<double>(call.bytes);
 }
 
 static double secondsToPeer(const Call &call, const Program &program,
                             int64_t rank, const Cluster &cluster) {
-  std::vector<int64_t> group = program.groupOf(rank, call.axes);
+  std::vector<int64_t> group = program.groupOf(rank, call.meshAxes);
   double bytes = bytesMoved(call, program, cluster);
   const std::string &axis = cluster.software.scattersMessagesOver;
   // Parts of the stream are no whole tensors that could be sent in parts.
   bool isPart = program.streamAxes.count(axis);
   int64_t senders = isPart ? 1 : sizeOfAxis(program, axis);
   double seconds = secondsOfMessage(bytes / static_cast<double>(senders), rank,
-                                    group[call.peer], cluster);
+                                    group[*call.peer], cluster);
   GroupPlace near{senders, 1, senders};
   return seconds +
-         secondsOfCollective(dist::Collective::AllGather, bytes, near, cluster);
+         secondsOfCollective(Collective::AllGather, bytes, near, cluster);
 }
 
 static bool computes(const Call &call) {
@@ -171,22 +172,21 @@ double tessera::simulate::secondsOf(const Call &call, const Program &program,
   switch (call.kind) {
   case CallKind::Kernel:
     return device.launch +
-           secondsOfBytes(call.bytes * scaleOfKernel(call,
-                                                     program.stages[stage],
-                                                     cluster.software),
-                          device);
+           secondsOfBytes(
+               static_cast<double>(call.bytes) *
+                   scaleOfKernel(call, program.stages[stage], cluster.software),
+               device);
   case CallKind::Product:
     return device.launch + secondsOfProduct(call, program, cluster);
   case CallKind::Attention:
   case CallKind::AttentionGradient:
     return device.launch + secondsOfAttention(call, program, cluster);
   case CallKind::Collective:
-    if (call.collective == dist::Collective::Zigzag &&
-        cluster.software.hasZigzagData)
+    if (call.collective == Collective::Zigzag && cluster.software.hasZigzagData)
       return 0;
     return secondsOfCollective(
         call.collective, bytesMoved(call, program, cluster),
-        placeOf(program.groupOf(rank, call.axes), cluster), cluster);
+        placeOf(program.groupOf(rank, call.meshAxes), cluster), cluster);
   case CallKind::Send:
   case CallKind::Receive:
     return secondsToPeer(call, program, rank, cluster);

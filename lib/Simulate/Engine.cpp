@@ -160,8 +160,9 @@ void Engine::addParts(Stage &stage) {
   if (of.tasks.empty())
     return addStraight(end);
   addStraight(of.tasks.front().begin);
-  for (StageProgram::Entry entry : of.order)
-    add(of.tasks[entry.task], 1, entry.microBatch);
+  for (program::TaskEntry entry : of.order)
+    add({of.tasks[entry.task].begin, of.tasks[entry.task].end}, 1,
+        entry.microBatch);
   done = of.tasks.back().end;
   addStraight(end);
 }
@@ -171,14 +172,13 @@ void Engine::prepare(int64_t number) {
   stage.program = &program.stages[number];
   stage.starts.resize(stage.program->calls.size());
   // Equal calls of many layers have equal costs.
-  std::map<std::pair<std::vector<size_t>, std::pair<int, double>>, double>
-      known;
+  std::map<std::tuple<std::vector<size_t>, Collective, int64_t>, double> known;
   int64_t index = 0;
   for (const Call &call : stage.program->calls) {
     bool isCollective = call.kind == CallKind::Collective;
-    auto key = std::make_pair(
-        call.axes,
-        std::make_pair(static_cast<int>(call.collective), call.bytes));
+    auto key = std::make_tuple(
+        std::vector<size_t>(call.meshAxes.begin(), call.meshAxes.end()),
+        call.collective, call.bytes);
     auto found = isCollective ? known.find(key) : known.end();
     double seconds = found != known.end()
                          ? found->second
@@ -231,7 +231,7 @@ double Engine::endOfWait(const Stage &stage, const Call &call) const {
     return transfer.end;
   double all = stage.seconds[transfer.call];
   double one = all / static_cast<double>(slices);
-  return call.collective == dist::Collective::AllGather
+  return call.collective == Collective::AllGather
              ? transfer.end - all + one
              : std::max(transfer.end, stage.now + one);
 }
@@ -247,8 +247,8 @@ void Engine::finish(int64_t number, size_t queue, double begin, double end) {
   StageTimes &result = times.stages[number];
   if (rules.isOverlapped(call))
     stage.overlapped += stage.seconds[transfer.call];
-  for (size_t axis : call.axes)
-    if (axis == call.axes.front())
+  for (size_t axis : call.meshAxes)
+    if (axis == call.meshAxes.front())
       result.collectives[axis] += stage.seconds[transfer.call];
   if (keepsSpans)
     result.spans.push_back({transfer.call, transfer.microBatch, begin, end,
@@ -397,8 +397,8 @@ bool Engine::runTransfer(int64_t number, const Call &call) {
     return true;
   if (!stage.awaited) {
     int64_t microBatch = microBatchOf(stage);
-    bool followsSlices = rules.slicesOf(call) > 1 &&
-                         call.collective != dist::Collective::AllGather;
+    bool followsSlices =
+        rules.slicesOf(call) > 1 && call.collective != Collective::AllGather;
     double ready = followsSlices ? stage.workBegin : stage.now;
     size_t index = begin(number, stage.at.call, microBatch, ready);
     if (!rules.blocks(call)) {
@@ -497,8 +497,8 @@ void Engine::shareCores() {
       double seconds = span.end - span.begin;
       if (span.kind != Span::Transfer)
         result.seconds[static_cast<size_t>(span.activity)] += seconds;
-      else if (!call.axes.empty())
-        result.collectives[call.axes.front()] += seconds;
+      else if (!call.meshAxes.empty())
+        result.collectives[call.meshAxes.front()] += seconds;
     }
   }
 }

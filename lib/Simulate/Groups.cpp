@@ -12,13 +12,6 @@
 using namespace tessera;
 using namespace tessera::simulate;
 
-int64_t Program::ranks() const {
-  int64_t product = 1;
-  for (const Axis &axis : mesh)
-    product *= axis.size;
-  return product;
-}
-
 /// Returns how far apart ranks are whose coordinates differ by 1 on an axis.
 static int64_t strideOf(const Program &program, size_t axis) {
   int64_t stride = 1;
@@ -38,7 +31,7 @@ int64_t Program::stageOf(int64_t rank) const {
 }
 
 std::vector<int64_t> Program::groupOf(int64_t rank,
-                                      const std::vector<size_t> &axes) const {
+                                      llvm::ArrayRef<size_t> axes) const {
   std::vector<int64_t> group{rank};
   for (size_t axis : axes) {
     int64_t stride = strideOf(*this, axis), size = mesh[axis].size;
@@ -67,12 +60,12 @@ GroupPlace tessera::simulate::placeOf(const std::vector<int64_t> &group,
   return place;
 }
 
-static double efficiencyOf(const Link &link, dist::Collective collective) {
+static double efficiencyOf(const Link &link, Collective collective) {
   switch (collective) {
-  case dist::Collective::AllGather:
-  case dist::Collective::ReduceScatter:
+  case Collective::AllGather:
+  case Collective::ReduceScatter:
     return link.gatherEfficiency;
-  case dist::Collective::AllToAll:
+  case Collective::AllToAll:
     return link.exchangeEfficiency;
   default:
     return 1;
@@ -80,20 +73,20 @@ static double efficiencyOf(const Link &link, dist::Collective collective) {
 }
 
 /// Returns the bandwidth by the size of the whole tensor.
-static double bandwidthIn(const Link &link, dist::Collective collective,
+static double bandwidthIn(const Link &link, Collective collective,
                           double bytes) {
   double curve = link.collectives.at(bytes);
   return (curve > 0 ? curve : link.bandwidth) * efficiencyOf(link, collective);
 }
 
-double tessera::simulate::secondsOfCollective(dist::Collective collective,
+double tessera::simulate::secondsOfCollective(Collective collective,
                                               double bytes,
                                               const GroupPlace &place,
                                               const Cluster &cluster) {
-  double sent = bytes * dist::ringShare(collective, place.ranks);
+  double sent = bytes * program::ringShare(collective, place.ranks);
   if (sent == 0)
     return 0;
-  bool isShift = collective == dist::Collective::Shift;
+  bool isShift = collective == Collective::Shift;
   double seconds = cluster.node.latency, bandwidth = 0;
   if (place.leastOfNode > 1 || place.nodes == 1)
     bandwidth = bandwidthIn(cluster.node, collective, bytes);

@@ -4,7 +4,7 @@
 #define TESSERA_LIB_SIMULATE_GROUPS_H
 
 #include "tessera/Simulate/Cluster.h"
-#include "tessera/Simulate/Program.h"
+#include "tessera/Simulate/StepProgram.h"
 
 namespace tessera::simulate {
 
@@ -17,7 +17,7 @@ struct GroupPlace {
 GroupPlace placeOf(const std::vector<int64_t> &group, const Cluster &cluster);
 
 /// Returns the seconds of a collective of a tensor whose whole has `bytes`.
-double secondsOfCollective(dist::Collective collective, double bytes,
+double secondsOfCollective(Collective collective, double bytes,
                            const GroupPlace &place, const Cluster &cluster);
 double secondsOfMessage(double bytes, int64_t from, int64_t to,
                         const Cluster &cluster);

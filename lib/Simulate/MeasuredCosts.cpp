@@ -12,7 +12,8 @@ double tessera::simulate::flopsWithHidden(const Call &call, double hiddenKeys) {
   double ofKey = 2 * products * static_cast<double>(call.shape[0]) *
                  static_cast<double>(call.shape[2]);
   double all = ofKey * static_cast<double>(call.shape[1]);
-  return std::max(call.flops, std::min(all, call.flops + ofKey * hiddenKeys));
+  auto flops = static_cast<double>(call.flops);
+  return std::max(flops, std::min(all, flops + ofKey * hiddenKeys));
 }
 
 static double secondsOfAttention(const Call &call, const Program &program,
@@ -26,20 +27,23 @@ static double secondsOfAttention(const Call &call, const Program &program,
 
 static double secondsOfProduct(const Call &call, const MeasuredRates &rates) {
   if (call.experts > 0)
-    return call.flops / rates.expertProducts.at(call.shape);
+    return static_cast<double>(call.flops) /
+           rates.expertProducts.at(call.shape);
   double flops = 2;
   for (int64_t size : call.shape)
     flops *= static_cast<double>(size);
-  return flops / rates.products.of(call.form).at(call.shape);
+  return flops / rates.products.of(ratedForm(call.form)).at(call.shape);
 }
 
 static double secondsOfKernel(const Call &call, const MeasuredRates &rates) {
   if (call.bytes == 0)
     return 0;
-  const SizeCurve &curve = call.isUpdate    ? rates.updates
-                           : call.isRouting ? rates.routing
-                                            : rates.kernels;
-  return call.bytes / curve.at(call.bytes) + call.functions * rates.function;
+  const SizeCurve &curve = call.isUpdate()                  ? rates.updates
+                           : call.role == CallRole::Routing ? rates.routing
+                                                            : rates.kernels;
+  auto bytes = static_cast<double>(call.bytes);
+  return bytes / curve.at(bytes) +
+         static_cast<double>(call.functions) * rates.function;
 }
 
 double tessera::simulate::secondsOfMeasured(const Call &call,

@@ -14,9 +14,10 @@ WholeLayers::WholeLayers(const StageProgram &stage) : stage(stage) {
         call.kind == CallKind::Send || call.kind == CallKind::Receive;
     if (isMessage && call.wait)
       waits.insert(call.wait);
-    if (call.layer < 0 || !call.isForward || isMessage || waits.count(index))
+    if (call.layerInProgram < 0 || !call.isForward() || isMessage ||
+        waits.count(index))
       continue;
-    CallRange &range = forward[call.layer];
+    CallRange &range = forward[call.layerInProgram];
     if (range.end != index)
       range.begin = index;
     range.end = index + 1;
@@ -29,9 +30,10 @@ std::vector<CallRange> WholeLayers::inPlaceOf(CallRange calls) const {
   bool goesOn = false; // the last range is of calls that stay
   for (int64_t index = calls.begin; index < calls.end; ++index) {
     const Call &call = stage.calls[index];
-    auto layer = forward.find(call.layer);
-    if (call.recomputes && call.recomputesLayer && layer != forward.end()) {
-      if (repeated.insert(call.layer).second)
+    auto layer = forward.find(call.layerInProgram);
+    if (call.recomputes() && call.layerMode == Recompute::Full &&
+        layer != forward.end()) {
+      if (repeated.insert(call.layerInProgram).second)
         ranges.push_back(layer->second);
       goesOn = false;
     } else if (goesOn) {

@@ -3,7 +3,7 @@
 #ifndef TESSERA_LIB_SIMULATE_WHOLELAYERS_H
 #define TESSERA_LIB_SIMULATE_WHOLELAYERS_H
 
-#include "tessera/Simulate/Program.h"
+#include "tessera/Simulate/StepProgram.h"
 #include <map>
 
 namespace tessera::simulate {

@@ -1,7 +1,8 @@
 //===- MetadataJson.cpp - the JSON part of an artifact --------------------===//
 
 #include "tessera/Target/MetadataJson.h"
-#include "lib/Target/ReportJson.h"
+#include "lib/Target/DescribeTensor.h"
+#include "lib/Target/ProgramReport.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/ConfigFiles.h"
@@ -14,7 +15,9 @@
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Dialect/RT/TaskRuns.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Program/ProgramJson.h"
 #include "tessera/Target/ArtifactLimits.h"
+#include "tessera/program_fields.hpp"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
 
@@ -23,15 +26,6 @@ using namespace tessera;
 namespace json = llvm::json;
 
 namespace {
-
-/// A named buffer of the arena.
-struct TensorEntry {
-  StringRef role, name;
-  Value value;
-  RankedTensorType global;   ///< Null: the local type, the same on all ranks.
-  DictionaryAttr attributes; ///< A parameter's init and shape in files.
-  DictionaryAttr keep = {};  ///< Of a value: its entry in rt.keep.
-};
 
 class MetadataBuilder {
 public:
@@ -44,19 +38,20 @@ public:
 private:
   LogicalResult addProgram();
   LogicalResult addTensor(const TensorEntry &entry);
-  void addOffset(json::Object &tensor, int64_t offset);
+  void addOffset(program::Tensor &tensor, int64_t offset);
   bool isPipeline() const {
     return steps[0]->hasAttr(rt::RTDialect::kStageAttr);
   }
   LogicalResult addOptions(json::Object &metadata);
-  LogicalResult addTasks(json::Object &pipeline,
+  LogicalResult addTasks(json::Object &described,
                          ArrayRef<func::FuncOp> programs);
   LogicalResult addArena(json::Object &metadata);
-  std::vector<ProgramReport> reportPrograms(ArrayRef<func::FuncOp> programs,
-                                            std::string &ops);
+  std::vector<program::Totals> reportPrograms(ArrayRef<func::FuncOp> programs,
+                                              std::string &ops);
   void addReports(json::Object &metadata);
   FailureOr<std::string> buildOther(ArrayRef<func::FuncOp> programs);
-  void addStages(json::Object &totals, json::Array stages, double flops);
+  void addStages(program::Totals &totals,
+                 std::vector<program::Totals> stages) const;
   LogicalResult addArguments();
   LogicalResult addResults();
   LogicalResult addKept();
@@ -67,64 +62,13 @@ private:
   ArrayRef<func::FuncOp> steps; ///< The first group; others stand beside it.
   func::FuncOp step;            ///< The program being added, of this stage.
   size_t stage = 0;
-  std::vector<json::Object> tensors;
+  std::vector<program::Tensor> tensors;
   std::vector<RankedTensorType> globals; ///< Their types, by number.
   std::map<std::pair<std::string, std::string>, size_t> known;
   /// The list of calls, as text: a json::Object of each would be most of the
   /// compiler's memory.
   std::string ops;
 };
-
-StringRef dtypeName(Type type) {
-  return type.isF32()         ? "f32"
-         : type.isBF16()      ? "bf16"
-         : type.isF64()       ? "f64"
-         : type.isInteger(32) ? "i32"
-         : type.isInteger(8)  ? "i8"
-                              : "";
-}
-
-/// Axes that split a dimension, outermost first; axes that hold partial sums.
-void addSharding(json::Object &tensor, RankedTensorType type) {
-  json::Array sharding, partial;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    for (StringAttr axis : dist::axesOf(type, dim))
-      sharding.push_back(json::Object{{"axis", axis.getValue()}, {"dim", dim}});
-  if (auto states = dyn_cast_or_null<dist::ShardingAttr>(type.getEncoding()))
-    for (const dist::AxisState &state : states.getStates())
-      if (state.state.kind == dist::State::P)
-        partial.push_back(state.axis.getValue());
-  tensor["sharding"] = std::move(sharding);
-  tensor["partial"] = std::move(partial);
-}
-
-/// Returns all but where the tensor lies.
-json::Object tensorJson(const TensorEntry &entry, RankedTensorType global,
-                        ArrayRef<int64_t> localShape) {
-  json::Object tensor{
-      {"role", entry.role},
-      {"name", entry.name},
-      {"dtype", dtypeName(getElementTypeOrSelf(entry.value.getType()))},
-      {"shape", json::Array(global.getShape())},
-      {"local_shape", json::Array(localShape)}};
-  addSharding(tensor, global);
-  auto copyAttribute = [&](StringRef from, StringRef to) {
-    if (Attribute value =
-            entry.attributes ? entry.attributes.get(from) : nullptr)
-      tensor[to] = toJson(value);
-  };
-  copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
-  for (StringRef key : {"step", "choice"})
-    if (Attribute noted = entry.keep ? entry.keep.get(key) : nullptr)
-      tensor[key] = toJson(noted);
-  if (entry.role == "parameter" || entry.role == "input")
-    copyAttribute(nn::NNDialect::kInitAttr, "init");
-  if (entry.role == nn::kScaleRole)
-    copyAttribute(nn::kChannelsAttr, "channels");
-  if (entry.role == "parameter" && entry.attributes.get(nn::kFrozenAttr))
-    tensor["frozen"] = true;
-  return tensor;
-}
 
 LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
   auto local = cast<RankedTensorType>(entry.value.getType());
@@ -138,7 +82,7 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
   };
   if (!offset)
     return fail() << "has no offset; run rt-plan-memory first";
-  if (dtypeName(local.getElementType()).empty())
+  if (dtypeNameOf(local.getElementType()).empty())
     return fail() << "has elements of " << local.getElementType()
                   << "; artifacts know f32, bf16, f64, i32 and i8";
   int64_t elements = 1;
@@ -157,21 +101,21 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
   // rt-plan-memory left an evaluation's arguments where the step has them.
   if (!isNew && (isPipeline() || nn::isBeside(step)))
     return addOffset(tensors[it->second], *offset), success();
-  tensors.push_back(tensorJson(entry, global, shape));
+  tensors.push_back(describeTensor(entry, global, shape));
   addOffset(tensors.back(), *offset);
   return success();
 }
 
 /// A program with stages has an offset for each, -1 where the stage has no such
 /// tensor.
-void MetadataBuilder::addOffset(json::Object &tensor, int64_t offset) {
+void MetadataBuilder::addOffset(program::Tensor &tensor, int64_t offset) {
   if (!isPipeline()) {
-    tensor["offset"] = offset;
+    tensor.offset = offset;
     return;
   }
-  if (!tensor.getArray("offsets"))
-    tensor["offsets"] = json::Array(std::vector<int64_t>(steps.size(), -1));
-  (*tensor.getArray("offsets"))[stage] = offset;
+  if (tensor.offsets.empty())
+    tensor.offsets.assign(steps.size(), -1);
+  tensor.offsets[stage] = offset;
 }
 
 RankedTensorType globalType(Attribute attribute) {
@@ -271,11 +215,11 @@ LogicalResult MetadataBuilder::addKept() {
   return failure(walk.wasInterrupted());
 }
 
-json::Array meshJson(dist::MeshAttr mesh) {
-  json::Array axes;
+program::Mesh meshOf(dist::MeshAttr mesh) {
+  program::Mesh axes;
   if (mesh)
     for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
-      axes.push_back(json::Object{{"axis", axis.getValue()}, {"size", size}});
+      axes.push_back({axis.getValue().str(), size});
   return axes;
 }
 
@@ -303,13 +247,12 @@ CallRanges callsOfParts(func::FuncOp step, const rt::TaskOrder &order) {
   return ranges;
 }
 
-json::Array tasksJson(const rt::TaskOrder &order, const CallRanges &ranges) {
-  json::Array tasks;
+std::vector<program::Task> tasksOf(const rt::TaskOrder &order,
+                                   const CallRanges &ranges) {
+  std::vector<program::Task> tasks;
   for (auto [part, range] : llvm::zip(order.parts(), ranges))
-    tasks.push_back(json::Object{{"name", rt::TaskOp(part.begin).getName()},
-                                 {"begin", range.first},
-                                 {"end", range.second},
-                                 {"last", !part.inLoop}});
+    tasks.push_back({range.first, range.second,
+                     rt::TaskOp(part.begin).getName().str(), !part.inLoop});
   return tasks;
 }
 
@@ -327,7 +270,7 @@ json::Array orderJson(const rt::TaskOrder &order) {
 
 /// Tasks by the calls that they make, counted in their program, and in which
 /// order they run.
-LogicalResult MetadataBuilder::addTasks(json::Object &pipeline,
+LogicalResult MetadataBuilder::addTasks(json::Object &described,
                                         ArrayRef<func::FuncOp> programs) {
   json::Array tasks, orders;
   for (func::FuncOp each : programs) {
@@ -336,11 +279,12 @@ LogicalResult MetadataBuilder::addTasks(json::Object &pipeline,
       return failure();
     if (!*found)
       return success();
-    tasks.push_back(tasksJson(**found, callsOfParts(each, **found)));
+    tasks.push_back(
+        program::toJson(tasksOf(**found, callsOfParts(each, **found))));
     orders.push_back(orderJson(**found));
   }
-  pipeline["tasks"] = std::move(tasks);
-  pipeline["order"] = std::move(orders);
+  described[program_fields::Pipeline::tasks.key] = std::move(tasks);
+  described[program_fields::Pipeline::order.key] = std::move(orders);
   return success();
 }
 
@@ -361,17 +305,18 @@ json::Object valuesOf(DictionaryAttr keys) {
 }
 
 LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
+  namespace keys = program_fields::Program;
   if (auto options = module->getAttrOfType<DictionaryAttr>(rt::kOptionsAttr))
     for (NamedAttribute entry : options)
       metadata[entry.getName().getValue()] = toJson(entry.getValue());
-  metadata["mesh"] = meshJson(mesh);
+  metadata[keys::mesh.key] = program::toJson(meshOf(mesh));
   if (Attribute model = module->getAttr(nn::NNDialect::kModelAttr))
-    metadata["model"] = toJson(model);
+    metadata[keys::model.key] = toJson(model);
   if (Attribute files = module->getAttr(nn::kConfigFilesAttr))
-    metadata["config_files"] = toJson(files);
+    metadata[keys::configFiles.key] = toJson(files);
   for (auto [attribute, key] :
-       {std::pair(nn::kModelKeysAttr, "model_keys"),
-        std::pair(nn::kTrainingKeysAttr, "training_keys")})
+       {std::pair(nn::kModelKeysAttr, keys::modelKeys.key),
+        std::pair(nn::kTrainingKeysAttr, keys::trainingKeys.key)})
     if (auto keys = module->getAttrOfType<DictionaryAttr>(attribute))
       metadata[key] = valuesOf(keys);
   auto pipeline =
@@ -385,64 +330,70 @@ LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
     return module.emitError() << "has a '" << rt::RTDialect::kPipelineAttr
                               << "' that is no JSON object";
   }
-  metadata["pipeline"] = std::move(*parsed);
+  metadata[keys::pipeline.key] = std::move(*parsed);
   auto messages =
       module->getAttrOfType<IntegerAttr>(rt::RTDialect::kMessagesAttr);
-  json::Object &described = *metadata.getObject("pipeline");
+  json::Object &described = *metadata.getObject(keys::pipeline.key);
   if (messages)
-    described["messages"] = messages.getInt();
+    described[program_fields::Pipeline::messages.key] = messages.getInt();
   return addTasks(described, steps);
 }
 
 /// Returns the arena of a program.
-FailureOr<json::Object> arenaJson(func::FuncOp program) {
+FailureOr<program::Arena> arenaOf(func::FuncOp program) {
   Operation *owner = rt::arenaOwner(program);
   auto bytes = owner->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
-  Attribute kinds = owner->getAttr(rt::RTDialect::kArenaByKindAttr);
+  auto kinds =
+      owner->getAttrOfType<DictionaryAttr>(rt::RTDialect::kArenaByKindAttr);
   if (!bytes || !kinds)
     return program.emitError()
            << "has no memory plan; run rt-plan-memory first";
   if (failed(checkArena(program, bytes.getInt())))
     return failure();
-  json::Object arena{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
+  program::Arena arena;
+  arena.bytes = bytes.getInt();
+  for (NamedAttribute kind : kinds)
+    arena.byKind[kind.getName().str()] =
+        cast<IntegerAttr>(kind.getValue()).getInt();
   if (auto text = owner->getAttrOfType<StringAttr>(rt::kArenaOverStepAttr)) {
     llvm::Expected<json::Value> overStep =
         parseJson(text.getValue(), json_kinds::metadata);
-    if (!overStep) {
+    if (!overStep || !overStep->getAsObject()) {
       llvm::consumeError(overStep.takeError());
       return program.emitError()
              << "has a '" << rt::kArenaOverStepAttr << "' that is no JSON";
     }
-    arena["over_step"] = std::move(*overStep);
+    arena.overStep = std::move(*overStep->getAsObject());
   }
   return arena;
 }
 
-const json::Object &larger(const json::Object &a, const json::Object &b) {
-  return *a.getInteger("bytes") < *b.getInteger("bytes") ? b : a;
+const program::Arena &larger(const program::Arena &a, const program::Arena &b) {
+  return a.bytes < b.bytes ? b : a;
 }
 
 /// Writes the arena of the stage that needs most and, with stages, each one's.
 /// It is of the program that needs more.
 LogicalResult MetadataBuilder::addArena(json::Object &metadata) {
-  json::Object largest;
-  json::Array stages;
+  std::vector<program::Arena> stages;
   for (size_t k = 0; k < steps.size(); ++k) {
-    FailureOr<json::Object> arena = arenaJson(steps[k]);
+    FailureOr<program::Arena> arena = arenaOf(steps[k]);
     if (failed(arena))
       return failure();
     for (ArrayRef<func::FuncOp> group : llvm::drop_begin(groups)) {
-      FailureOr<json::Object> other = arenaJson(group[k]);
+      FailureOr<program::Arena> other = arenaOf(group[k]);
       if (failed(other))
         return failure();
       arena = larger(*arena, *other);
     }
-    largest = largest.empty() ? *arena : larger(largest, *arena);
     stages.push_back(std::move(*arena));
   }
+  program::Arena largest = stages.front();
+  for (const program::Arena &stage : stages)
+    largest = larger(largest, stage);
   if (isPipeline())
-    largest["stages"] = std::move(stages);
-  metadata["arena"] = std::move(largest);
+    largest.stages = std::move(stages);
+  metadata[program_fields::Program::arena.key] = program::toJson(largest);
   return success();
 }
 
@@ -451,37 +402,32 @@ LogicalResult MetadataBuilder::addProgram() {
                  succeeded(addKept()));
 }
 
-void MetadataBuilder::addStages(json::Object &totals, json::Array stages,
-                                double flops) {
-  int64_t parameters = 0, tokens = 0;
-  for (const json::Object &tensor : tensors)
-    if (tensor.getString("role") == "parameter") {
-      int64_t elements = 1;
-      for (const json::Value &size : *tensor.getArray("shape"))
-        elements *= *size.getAsInteger();
-      parameters += elements;
-    }
-  for (const json::Value &stage : stages)
-    tokens =
-        std::max(tokens, *stage.getAsObject()->getInteger("tokens_per_step"));
-  totals["parameters"] = parameters;
-  totals["tokens_per_step"] = tokens;
-  totals["flops"] = static_cast<int64_t>(flops);
-  totals["stages"] = std::move(stages);
+void MetadataBuilder::addStages(program::Totals &totals,
+                                std::vector<program::Totals> stages) const {
+  totals.parameters = totals.tokens = 0;
+  double flops = 0;
+  for (const program::Tensor &tensor : tensors)
+    if (tensor.role == "parameter")
+      totals.parameters += tensor.elements();
+  for (const program::Totals &stage : stages) {
+    totals.tokens = std::max(totals.tokens, stage.tokens);
+    flops += static_cast<double>(stage.flops);
+  }
+  totals.flops = static_cast<int64_t>(flops);
+  totals.stages = std::move(stages);
 }
 
 /// Reports on each program of all stages, and lists all calls in `ops`.
-std::vector<ProgramReport>
+std::vector<program::Totals>
 MetadataBuilder::reportPrograms(ArrayRef<func::FuncOp> programs,
                                 std::string &ops) {
-  std::vector<ProgramReport> reports(programs.size());
+  std::vector<program::Totals> reports(programs.size());
   std::vector<std::string> texts(programs.size());
   parallelFor(module.getContext(), 0, programs.size(), [&](size_t number) {
-    ProgramReport &report = reports[number];
-    report = reportProgram(programs[number], mesh);
-    texts[number] = opsJson(report.calls, isPipeline() ? std::optional(number)
-                                                       : std::nullopt);
-    report.calls = {}; // most of the memory
+    reports[number] = reportProgram(
+        programs[number], mesh,
+        isPipeline() ? std::optional<int64_t>(number) : std::nullopt,
+        texts[number]);
   });
   llvm::erase(texts, std::string());
   ops = "[" + llvm::join(texts, ",") + "]";
@@ -492,30 +438,26 @@ MetadataBuilder::reportPrograms(ArrayRef<func::FuncOp> programs,
 /// one's.
 void MetadataBuilder::addReports(json::Object &metadata) {
   int64_t ranks = (mesh ? mesh.getRanks() : 1) / int64_t(steps.size());
-  std::vector<ProgramReport> reports = reportPrograms(steps, ops);
+  std::vector<program::Totals> reports = reportPrograms(steps, ops);
   for (auto [k, report] : llvm::enumerate(reports)) {
     SmallVector<func::FuncOp> ofStage;
     for (ArrayRef<func::FuncOp> programs : groups)
       ofStage.push_back(programs[k]);
     countParameters(ofStage, report);
+    report.flops = report.flopsOfRank.all() * ranks;
   }
-  auto busiest = llvm::max_element(
-      reports, [](const ProgramReport &a, const ProgramReport &b) {
-        return a.flops() < b.flops();
+  program::Totals totals = *llvm::max_element(
+      reports, [](const program::Totals &a, const program::Totals &b) {
+        return a.flops < b.flops;
       });
-  json::Array stages;
-  double flops = 0;
-  for (const ProgramReport &report : reports) {
-    flops += static_cast<double>(report.flops() * ranks);
-    stages.push_back(reportJson(report, ranks));
-  }
-  json::Object totals = reportJson(*busiest, ranks);
   if (isPipeline())
-    addStages(totals, std::move(stages), flops);
+    addStages(totals, std::move(reports));
+  json::Value described = program::toJson(totals);
   if (auto extra = module->getAttrOfType<DictionaryAttr>(rt::kReportAttr))
     for (NamedAttribute entry : extra)
-      totals[entry.getName().getValue()] = toJson(entry.getValue());
-  metadata["report"] = std::move(totals);
+      (*described.getAsObject())[entry.getName().getValue()] =
+          toJson(entry.getValue());
+  metadata[program_fields::Program::totals.key] = std::move(described);
 }
 
 /// Writes entries in the order of keys, as a json::Object is printed; `texts`
@@ -553,31 +495,35 @@ FailureOr<std::string>
 MetadataBuilder::buildOther(ArrayRef<func::FuncOp> programs) {
   int64_t bytes = 0, adds = 0, flops = 0;
   for (auto [step, program] : llvm::zip(steps, programs)) {
-    FailureOr<json::Object> own = arenaJson(program), other = arenaJson(step);
+    FailureOr<program::Arena> own = arenaOf(program), other = arenaOf(step);
     if (failed(own) || failed(other))
       return failure();
-    int64_t needed = *own->getInteger("bytes");
-    bytes = std::max(bytes, needed);
-    adds = std::max(adds, needed - *other->getInteger("bytes"));
+    bytes = std::max(bytes, own->bytes);
+    adds = std::max(adds, own->bytes - other->bytes);
   }
   std::string calls;
-  for (const ProgramReport &report : reportPrograms(programs, calls))
-    flops = std::max(flops, report.flops());
-  json::Object described{
-      {"adds", adds}, {"bytes", bytes}, {"flops_per_rank", flops}};
+  for (const program::Totals &report : reportPrograms(programs, calls))
+    flops = std::max(flops, report.flopsOfRank.all());
+  namespace keys = program_fields::Beside;
+  json::Object described{{keys::adds.key, adds},
+                         {keys::bytes.key, bytes},
+                         {keys::flopsOfRank.key, flops}};
   if (failed(addTasks(described, programs)))
     return failure();
-  return textOf(std::move(described), {{"ops", calls}});
+  return textOf(std::move(described), {{kCallsKey, calls}});
 }
 
 /// Of what a program beside the first one is described by.
 StringRef keyOf(func::FuncOp program) {
   auto name = program->getAttrOfType<StringAttr>(nn::kGenerationAttr);
-  return name ? name.getValue() : StringRef("evaluation");
+  return name ? name.getValue()
+              : StringRef(program_fields::Program::evaluation.key);
 }
 
 FailureOr<std::string> MetadataBuilder::build() {
-  json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
+  namespace keys = program_fields::Program;
+  json::Object metadata{{keys::format.key, 1},
+                        {keys::producer.key, "tessera 0.1.0"}};
   if (failed(addOptions(metadata)) || failed(addArena(metadata)))
     return failure();
   for (ArrayRef<func::FuncOp> programs : groups) {
@@ -592,9 +538,9 @@ FailureOr<std::string> MetadataBuilder::build() {
   addReports(metadata);
   json::Array list;
   list.reserve(tensors.size());
-  for (json::Object &tensor : tensors)
-    list.push_back(std::move(tensor));
-  metadata["tensors"] = std::move(list);
+  for (const program::Tensor &tensor : tensors)
+    list.push_back(program::toJson(tensor));
+  metadata[keys::tensors.key] = std::move(list);
   SmallVector<std::pair<StringRef, std::string>> others;
   for (ArrayRef<func::FuncOp> programs : llvm::drop_begin(groups)) {
     FailureOr<std::string> text = buildOther(programs);
@@ -602,7 +548,7 @@ FailureOr<std::string> MetadataBuilder::build() {
       return failure();
     others.push_back({keyOf(programs.front()), std::move(*text)});
   }
-  SmallVector<std::pair<StringRef, StringRef>> texts = {{"ops", ops}};
+  SmallVector<std::pair<StringRef, StringRef>> texts = {{kCallsKey, ops}};
   llvm::append_range(texts, others);
   return textOf(std::move(metadata), texts);
 }

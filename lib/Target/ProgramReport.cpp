@@ -5,57 +5,19 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
-#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Quantized.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Options/PlanOptions.h"
-#include "tessera/Target/MetadataJson.h"
+#include "tessera/Program/ProgramJson.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace tessera;
-
-/// "h.3.mlp" -> 3; -1 if no component is a number.
-static int64_t layerOf(StringRef name) {
-  while (!name.empty()) {
-    auto [component, rest] = name.split('.');
-    int64_t layer;
-    if (!component.getAsInteger(10, layer))
-      return layer;
-    name = rest;
-  }
-  return -1;
-}
-
-static int64_t timesOf(Operation *op) {
-  int64_t times = 1;
-  for (auto loop = op->getParentOfType<rt::LoopOp>(); loop;
-       loop = loop->getParentOfType<rt::LoopOp>())
-    times *= static_cast<int64_t>(loop.getCount());
-  return times;
-}
-
-static int64_t flopsOf(Operation *op) {
-  auto cost = dyn_cast<nn::CostOpInterface>(op);
-  return cost ? cost.getFlops() : 0;
-}
-
-/// The window of a call that is started and waited for later: by number, the
-/// calls from it to its wait. `ops` are those of the report's calls.
-static void noteWindows(ProgramReport &report, ArrayRef<Operation *> ops) {
-  llvm::DenseMap<Operation *, int64_t> numbers;
-  for (auto [number, op] : llvm::enumerate(ops))
-    numbers[op] = static_cast<int64_t>(number);
-  for (auto [record, op] : llvm::zip(report.calls, ops)) {
-    auto start = dyn_cast<rt::AsyncOpInterface>(op);
-    if (start && start.getAsync())
-      record.wait = numbers.lookup(*start->user_begin());
-  }
-}
+using program::Call;
+using program::CallKind;
 
 /// Whether an exchange by gates sends every row, as a GPU does: who is routed
 /// is not known where messages get their sizes.
@@ -68,14 +30,6 @@ static bool sendsAllRows(func::FuncOp step) {
   return device && device == nameOf(DeviceKind::Cuda);
 }
 
-static int64_t bytesOfAll(ValueRange values) {
-  int64_t bytes = 0;
-  for (Value value : values)
-    if (isa<RankedTensorType>(value.getType()))
-      bytes += rt::bytesOf(value);
-  return bytes;
-}
-
 /// Whether a kernel takes single elements of an argument, by index.
 static bool isTable(func::FuncOp kernel, unsigned argument) {
   if (!kernel || kernel.isExternal() || argument >= kernel.getNumArguments())
@@ -86,7 +40,7 @@ static bool isTable(func::FuncOp kernel, unsigned argument) {
   });
 }
 
-/// CallRecord::functions.
+/// program::Call::functions.
 static int64_t functionsOf(func::FuncOp kernel) {
   int64_t functions = 0;
   if (kernel)
@@ -101,196 +55,123 @@ static int64_t functionsOf(func::FuncOp kernel) {
   return functions;
 }
 
-/// Operands and results, each once; of a table as much as there are results.
-static int64_t bytesMovedBy(rt::LaunchOp launch, func::FuncOp kernel) {
-  int64_t results = bytesOfAll(launch->getResults()), bytes = results;
-  for (auto [index, value] : llvm::enumerate(launch.getInputs())) {
-    int64_t whole = rt::bytesOf(value);
-    bytes += isTable(kernel, index) ? std::min(whole, results) : whole;
+namespace {
+
+/// Describes the calls of a program.
+class CallDescriber {
+public:
+  explicit CallDescriber(func::FuncOp step)
+      : sendsAll(sendsAllRows(step)),
+        symbols(step->getParentOfType<ModuleOp>()) {
+    step.getBody().walk<WalkOrder::PreOrder>(
+        [&](rt::RuntimeCallOpInterface op) {
+          numbers[op] = static_cast<int64_t>(numbers.size());
+        });
   }
-  return bytes;
+
+  Call describe(rt::RuntimeCallOpInterface op);
+  size_t kernels() const { return functions.size(); }
+
+private:
+  void addKernel(rt::LaunchOp launch, Call &call);
+  void addShare(Operation *op, Call &call) const;
+
+  bool sendsAll;
+  SymbolTable symbols;
+  llvm::DenseMap<Operation *, int64_t> numbers;
+  llvm::StringMap<int64_t> functions; ///< A launch evaluates so many.
+};
+
+} // namespace
+
+/// A kernel reads as much of a table as it makes results.
+void CallDescriber::addKernel(rt::LaunchOp launch, Call &call) {
+  auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
+  auto [known, isNew] = functions.try_emplace(launch.getKernel(), 0);
+  if (isNew)
+    known->second = functionsOf(kernel);
+  call.functions = known->second;
+  int64_t results = 0;
+  for (Value result : launch->getResults())
+    results += rt::bytesOf(result);
+  for (auto [index, value] : llvm::enumerate(launch.getInputs()))
+    if (isTable(kernel, index))
+      call.bytes -= std::max<int64_t>(rt::bytesOf(value) - results, 0);
 }
 
-/// Of a call that is neither a product nor a collective.
-static int64_t bytesMovedBy(Operation *op, const SymbolTable &kernels) {
-  if (auto launch = dyn_cast<rt::LaunchOp>(op))
-    return bytesMovedBy(launch,
-                        kernels.lookup<func::FuncOp>(launch.getKernel()));
-  // Each row of the source is read, and one of the table read and written.
-  if (auto scatter = dyn_cast<rt::ScatterAddOp>(op))
-    return 3 * rt::bytesOf(scatter.getSource());
-  return bytesOfAll(op->getOperands()) + bytesOfAll(op->getResults());
+/// An exchange by gates sends the rows of k of all experts.
+void CallDescriber::addShare(Operation *op, Call &call) const {
+  auto share = op->getAttrOfType<DenseI64ArrayAttr>("share");
+  if (share && sendsAll)
+    call.reason = "rows of experts, all of them";
+  if (!share || sendsAll)
+    return;
+  call.elements = call.elements / share[1] * share[0];
+  call.bytes = call.bytes / share[1] * share[0];
 }
 
-/// Returns the product of one expert, where each gets the same number of rows.
-static SmallVector<int64_t, 3> shapeOf(rt::RoutedOp op) {
-  if (flopsOf(op) == 0)
-    return {};
-  auto shape = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getShape();
-  };
-  bool isProduct = op.getKind() == rt::RoutedKind::Product;
-  Value other = isProduct ? op.getResult() : op.getInputs()[1];
-  int64_t in = shape(op.getInputs()[0]).back(), out = shape(other).back();
-  int64_t tokens = llvm::product_of(shape(op.getInputs().back()).drop_back());
-  int64_t rows = std::max<int64_t>(tokens * op.getK() / op.getTotal(), 1);
-  if (isProduct)
-    return {rows, out, in};
-  return {in, out, rows};
+Call CallDescriber::describe(rt::RuntimeCallOpInterface op) {
+  Call call;
+  op.describe(call);
+  program::classify(call);
+  if (auto launch = dyn_cast<rt::LaunchOp>(op.getOperation()))
+    addKernel(launch, call);
+  addShare(op, call);
+  if (call.axes.empty())
+    call.reason.clear();
+  auto start = dyn_cast<rt::AsyncOpInterface>(op.getOperation());
+  if (start && start.getAsync())
+    call.wait = numbers.lookup(*start->user_begin());
+  return call;
 }
 
-/// CallRecord::shape.
-static SmallVector<int64_t, 3> shapeOf(Operation *op) {
-  if (auto gemm = dyn_cast<rt::GemmOp>(op))
-    return {static_cast<int64_t>(gemm.getM()),
-            static_cast<int64_t>(gemm.getN()),
-            static_cast<int64_t>(gemm.getK())};
-  auto attentionShape = [](Value query, Value key) {
-    auto type = cast<RankedTensorType>(query.getType());
-    int64_t size = type.getShape().back();
-    return SmallVector<int64_t, 3>{
-        type.getNumElements() / size,
-        cast<RankedTensorType>(key.getType()).getDimSize(1), size};
-  };
-  return llvm::TypeSwitch<Operation *, SmallVector<int64_t, 3>>(op)
-      .Case<rt::AttentionOp, rt::AttentionGradOp, rt::RingAttentionOp,
-            rt::RingAttentionGradOp>([&](auto attention) {
-        return attentionShape(attention.getQuery(), attention.getKey());
-      })
-      .Case([](rt::RoutedOp routed) { return shapeOf(routed); })
-      .Default([](Operation *) { return SmallVector<int64_t, 3>(); });
-}
-
-/// CallRecord::resultBytes. A sum of an operand reads all of it once more.
-static int64_t resultBytesOf(Operation *op) {
-  auto gemm = dyn_cast<rt::GemmOp>(op);
-  if (!gemm)
-    return 0;
-  int64_t bytes = bytesOfAll(gemm->getResults());
-  for (Value read : {gemm.getAccumulator(), gemm.getGeluInput()})
-    bytes += read ? rt::bytesOf(read) : 0;
-  if (auto sums = gemm.getSumsOf())
-    bytes +=
-        rt::bytesOf(*sums == rt::GemmOperand::A ? gemm.getA() : gemm.getB());
-  return bytes;
-}
-
-static StringRef transposedOf(Operation *op) {
-  auto gemm = dyn_cast<rt::GemmOp>(op);
-  if (!gemm)
-    return "";
-  if (gemm.getTransA())
-    return gemm.getTransB() ? "ab" : "a";
-  return gemm.getTransB() ? "b" : "";
-}
-
-/// Returns a bucket's members, whether they lie side by side or not.
-static int64_t tensorsOf(rt::CollectiveOpInterface op) {
-  auto reduce = dyn_cast<rt::AllReduceOp>(op.getOperation());
-  if (auto bucket = reduce ? reduce.getInput().getDefiningOp<rt::ConcatOp>()
-                           : rt::ConcatOp())
-    return static_cast<int64_t>(bucket.getParts().size());
-  return static_cast<int64_t>(op.getWholes().size());
-}
-
-static CallRecord recordOf(Operation *op, bool sendsAllRows,
-                           const SymbolTable &kernels) {
-  CallRecord record;
-  record.op = op->getName().stripDialect();
-  record.name = nn::partOf(op->getLoc());
-  record.phase = nn::phaseOf(op);
-  record.layer = layerOf(record.name);
-  record.times = timesOf(op);
-  record.flops = flopsOf(op);
-  record.shape = shapeOf(op);
-  record.resultBytes = resultBytesOf(op);
-  record.transposed = transposedOf(op);
-  if (auto routed = dyn_cast<rt::RoutedOp>(op); routed && record.flops > 0)
-    record.experts = cast<RankedTensorType>(routed.getInputs().back().getType())
-                         .getShape()
-                         .back();
-  if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
-    record.kernel = launch.getKernel();
-    record.functions =
-        functionsOf(kernels.lookup<func::FuncOp>(launch.getKernel()));
-  }
-  if (!isa<rt::AsyncOpInterface, rt::WaitOp>(op) && record.shape.empty())
-    record.bytes = bytesMovedBy(op, kernels);
-  if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op)) {
-    for (auto axis : collective.getAxes().getAsRange<StringAttr>())
-      record.axes.push_back(axis.getValue());
-    for (Value whole : collective.getWholes()) {
-      record.elements +=
-          cast<RankedTensorType>(whole.getType()).getNumElements();
-      record.bytes += rt::bytesOf(whole);
-    }
-    // An even share goes in the first round.
-    if (auto exchange = dyn_cast<rt::ExchangeRowsOp>(op);
-        exchange && exchange.getRound() > 1)
-      record.elements = record.bytes = 0;
-    record.tensors = tensorsOf(collective);
-    record.collective = collective.getCollective();
-    // An exchange by gates sends the rows of k of all experts.
-    auto share = op->getAttrOfType<DenseI64ArrayAttr>("share");
-    if (share && !sendsAllRows) {
-      record.elements = record.elements / share[1] * share[0];
-      record.bytes = record.bytes / share[1] * share[0];
-    }
-  }
-  if (auto broadcast = dyn_cast<rt::BroadcastOp>(op))
-    record.isRoot = !!broadcast.getInput();
-  if (auto axis = op->getAttrOfType<StringAttr>("axis")) {
-    record.peer = op->getAttrOfType<IntegerAttr>("peer").getInt();
-    Value moved = isa<rt::SendOp>(op) ? op->getOperand(0) : op->getResult(0);
-    record.axes.push_back(axis.getValue());
-    record.elements = cast<RankedTensorType>(moved.getType()).getNumElements();
-    record.bytes = rt::bytesOf(moved);
-    if (isa<rt::SendOp>(op)) // a receive sends nothing
-      record.collective = dist::Collective::Send;
-  }
-  if (auto reason = op->getAttrOfType<StringAttr>("reason"))
-    record.reason = reason;
-  if (sendsAllRows && op->hasAttr("share"))
-    record.reason = "rows of experts, all of them";
-  return record;
-}
-
-static void addCall(ProgramReport &report, const CallRecord &call,
-                    dist::MeshAttr mesh) {
-  int64_t flops = call.flops * call.times;
+static void addFlops(program::Flops &flops, const Call &call) {
+  int64_t added = call.flops * call.times;
   switch (call.phase) {
-  case nn::Phase::Forward:
-    report.forwardFlops += flops;
+  case program::Phase::Forward:
+    flops.forward += added;
     break;
-  case nn::Phase::Backward:
-    report.backwardFlops += flops;
+  case program::Phase::Backward:
+    flops.backward += added;
     break;
-  case nn::Phase::Recompute:
-    report.recomputeFlops += flops;
+  case program::Phase::Recompute:
+    flops.recompute += added;
     break;
-  case nn::Phase::Optimizer:
-    report.optimizerFlops += flops;
+  case program::Phase::Optimizer:
+    flops.optimizer += added;
     break;
   }
-  report.launches += call.op == "launch" ? call.times : 0;
-  report.gemms += call.op == "gemm" ? call.times : 0;
+}
+
+static void addTraffic(program::Traffic &traffic, const Call &call,
+                       int64_t ranks) {
+  int64_t bytes = call.times * call.bytes;
+  traffic.calls += call.times;
+  traffic.elements += call.times * call.elements;
+  traffic.bytes += bytes;
+  traffic.ringBytes +=
+      static_cast<double>(bytes) * program::ringShare(call.collective, ranks);
+  bool isBroadcast = call.collective == program::Collective::Broadcast;
+  if (call.kind == CallKind::Send)
+    traffic.sent += bytes;
+  if (isBroadcast && call.isRoot)
+    traffic.sent += bytes * (ranks - 1);
+  if (call.kind == CallKind::Receive || (isBroadcast && !call.isRoot))
+    traffic.received += bytes;
+}
+
+static void addCall(program::Totals &totals, const Call &call,
+                    dist::MeshAttr mesh) {
+  addFlops(totals.flopsOfRank, call);
+  totals.launches += call.kernel.empty() ? 0 : call.times;
+  bool isGemm = call.kind == CallKind::Product && call.experts == 0;
+  totals.gemms += isGemm ? call.times : 0;
   if (call.axes.empty())
     return;
-  Traffic &traffic = report.traffic[llvm::join(call.axes, ",")];
   int64_t ranks = 1;
   for (StringRef axis : call.axes)
     ranks *= mesh ? mesh.getSize(axis) : 1;
-  traffic.calls += call.times;
-  traffic.elements += call.times * call.elements;
-  traffic.bytes += call.times * call.bytes;
-  traffic.ringBytes += static_cast<double>(call.times * call.bytes) *
-                       dist::ringShare(call.collective, ranks);
-  int64_t peers = call.op == "send"                       ? 1
-                  : call.op == "broadcast" && call.isRoot ? ranks - 1
-                                                          : 0;
-  traffic.sent += call.times * call.bytes * peers;
-  if (call.op == "receive" || (call.op == "broadcast" && !call.isRoot))
-    traffic.received += call.times * call.bytes;
+  addTraffic(totals.traffic[llvm::join(call.axes, ",")], call, ranks);
 }
 
 /// Keys that the first `queries` of a causal sequence see: query i sees i + 1,
@@ -302,10 +183,10 @@ static double keysSeen(double queries, double window) {
 
 /// Later slices are more work, unless a window is short. In a zigzag a rank has
 /// an early and a late slice. Layers may differ; the first one counts.
-static void addCausalWork(ProgramReport &report, Operation *op) {
+static void addCausalWork(program::Totals &totals, Operation *op) {
   auto total = op->getAttrOfType<IntegerAttr>("queries_total");
   auto attention = op->getAttrOfType<nn::AttentionAttr>("attention");
-  if (!total || !attention || !report.causalWork.empty())
+  if (!total || !attention || !totals.causalWork.empty())
     return;
   nn::AttentionMask mask = attention.getMask();
   if (!mask.causal)
@@ -315,7 +196,7 @@ static void addCausalWork(ProgramReport &report, Operation *op) {
   double all = static_cast<double>(total.getInt());
   double window = mask.window ? static_cast<double>(mask.window) : all;
   for (double start = 0; start + slice <= all; start += slice)
-    report.causalWork.push_back(
+    totals.causalWork.push_back(
         (keysSeen(start + slice, window) - keysSeen(start, window)) /
         keysSeen(all, window));
   Value queries = op->getOperand(0);
@@ -323,7 +204,7 @@ static void addCausalWork(ProgramReport &report, Operation *op) {
     queries = view.getSource();
   if (!queries.getDefiningOp<rt::ZigzagOp>())
     return;
-  std::vector<double> &work = report.causalWork;
+  std::vector<double> &work = totals.causalWork;
   size_t ranks = work.size() / 2;
   for (size_t rank = 0; rank < ranks; ++rank)
     work[rank] += work[work.size() - 1 - rank];
@@ -338,17 +219,17 @@ static RankedTensorType wholeTypeOf(func::FuncOp step, BlockArgument argument) {
                                        : argument.getType());
 }
 
-static void addTokens(ProgramReport &report, func::FuncOp step) {
+static void addTokens(program::Totals &totals, func::FuncOp step) {
   for (BlockArgument argument : step.getArguments()) {
     auto data = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                   nn::NNDialect::kDataAttr);
     if (data && data == "ids")
-      report.tokens = wholeTypeOf(step, argument).getNumElements();
+      totals.tokens = wholeTypeOf(step, argument).getNumElements();
   }
 }
 
 void tessera::countParameters(ArrayRef<func::FuncOp> programs,
-                              ProgramReport &report) {
+                              program::Totals &totals) {
   llvm::DenseSet<Attribute> counted;
   for (func::FuncOp program : programs)
     for (BlockArgument argument : program.getArguments()) {
@@ -358,27 +239,27 @@ void tessera::countParameters(ArrayRef<func::FuncOp> programs,
       if (!name || isScale || !counted.insert(name).second)
         continue;
       auto local = cast<RankedTensorType>(argument.getType());
-      report.parameters += wholeTypeOf(program, argument).getNumElements();
-      report.parametersPerRank += local.getNumElements();
+      totals.parameters += wholeTypeOf(program, argument).getNumElements();
+      totals.parametersOfRank += local.getNumElements();
     }
 }
 
-ProgramReport tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh) {
-  ProgramReport report;
-  llvm::StringSet<> kernels;
-  SmallVector<Operation *> ops;
-  const bool allRows = sendsAllRows(step);
-  SymbolTable symbols(step->getParentOfType<ModuleOp>());
+program::Totals tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh,
+                                       std::optional<int64_t> stage,
+                                       std::string &calls) {
+  program::Totals totals;
+  CallDescriber describer(step);
+  llvm::raw_string_ostream stream(calls);
   step.getBody().walk<WalkOrder::PreOrder>([&](rt::RuntimeCallOpInterface op) {
-    ops.push_back(op);
-    report.calls.push_back(recordOf(op, allRows, symbols));
-    addCall(report, report.calls.back(), mesh);
-    addCausalWork(report, op);
-    if (!report.calls.back().kernel.empty())
-      kernels.insert(report.calls.back().kernel);
+    Call call = describer.describe(op);
+    call.stage = stage;
+    stream << (calls.empty() ? "" : ",");
+    llvm::json::OStream out(stream);
+    out.object([&] { program::writeCall(out, call); });
+    addCall(totals, call, mesh);
+    addCausalWork(totals, op);
   });
-  noteWindows(report, ops);
-  report.kernels = kernels.size();
-  addTokens(report, step);
-  return report;
+  totals.kernels = static_cast<int64_t>(describer.kernels());
+  addTokens(totals, step);
+  return totals;
 }

@@ -8,6 +8,7 @@
 #include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Options/MeshAxis.h"
+#include "tessera/Program/PartName.h"
 #include "tessera/Train/KeptValues.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -16,9 +17,6 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-
-/// The part of the model that computes the loss from logits.
-constexpr llvm::StringLiteral kLoss = "loss";
 
 int64_t elementsOf(RankedTensorType type, dist::MeshAttr mesh) {
   int64_t elements = 1;
@@ -114,7 +112,7 @@ SavedTensor Collector::of(SavedTensor::Kind kind, Operation *made,
   tensor.kind = kind;
   tensor.op = made->getName().getStringRef().str();
   tensor.part = nn::partOf(reader->getLoc()).str();
-  tensor.isOfLoss = nn::partOf(made->getLoc()) == kLoss;
+  tensor.isOfLoss = nn::partOf(made->getLoc()) == program::kLossPart;
   tensor.chunk = chunkOf(reader).value_or(chunkOf(made).value_or(0));
   return tensor;
 }

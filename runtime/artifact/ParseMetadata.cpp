@@ -1,11 +1,11 @@
 //===- ParseMetadata.cpp - the metadata of an artifact, from its JSON -----===//
+#include "runtime/artifact/FieldView.h"
 #include "runtime/artifact/Metadata.h"
 #include "runtime/artifact/ParseTasks.h"
 #include "runtime/artifact/Sharding.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/JsonLimits.h"
 #include "runtime/support/Status.h"
-#include "tessera/abi.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,8 @@ namespace {
 constexpr size_t maxRank = 16;
 
 std::vector<int64_t> parseShape(const JsonView &view) {
-  std::vector<int64_t> shape = view.integers(1, TSR_LIMIT_DIMENSION);
+  std::vector<int64_t> shape =
+      view.integers(fields::Tensor::shape.low, fields::Tensor::shape.high);
   if (shape.size() > maxRank)
     view.refuse(concat("has ", shape.size(), " dimensions, at most ", maxRank));
   int64_t count = 1;
@@ -50,16 +51,16 @@ void parsePlacement(const JsonView &entry, const Mesh &mesh,
                     TensorInfo &tensor) {
   int64_t used = 0;
   int64_t lastDim = static_cast<int64_t>(tensor.shape.size()) - 1;
-  for (const JsonView &item : entry.at("sharding").items()) {
+  for (const JsonView &item : at(entry, fields::Tensor::sharding).items()) {
     Split split;
-    split.axis = parseAxis(item.at("axis"), mesh);
-    split.dim = item.at("dim").integer(0, lastDim);
+    split.axis = parseAxis(at(item, fields::Split::axis), mesh);
+    split.dim = integerAt(item, fields::Split::dim, 0, lastDim);
     takeAxis(item, split.axis, used);
     tensor.sharding.push_back(split);
   }
-  if (!entry.has("partial"))
+  if (!has(entry, fields::Tensor::partial))
     return;
-  for (const JsonView &item : entry.at("partial").items()) {
+  for (const JsonView &item : at(entry, fields::Tensor::partial).items()) {
     tensor.partial.push_back(parseAxis(item, mesh));
     takeAxis(item, tensor.partial.back(), used);
   }
@@ -75,40 +76,42 @@ void parseZeros(const JsonView &view, Initial &init) {
 
 Initial parseInitial(const JsonView &view) {
   Initial init;
-  const std::string &kind = view.at("kind").text();
+  const std::string &kind = at(view, fields::Initial::kind).text();
   if (kind == "zeros" || kind == "ones") {
     init.kind = kind == "zeros" ? Initial::Zeros : Initial::Ones;
     return init;
   }
   if (kind == "cosines" || kind == "sines") {
     init.kind = kind == "cosines" ? Initial::Cosines : Initial::Sines;
-    init.scale = view.at("scale").number();
-    for (const JsonView &item : view.at("frequencies").items())
+    init.scale = at(view, fields::Initial::scale).number();
+    for (const JsonView &item : at(view, fields::Initial::frequencies).items())
       init.frequencies.push_back(item.number());
     if (init.frequencies.empty())
-      view.at("frequencies").refuse("is empty");
+      at(view, fields::Initial::frequencies).refuse("is empty");
     return init;
   }
   if (kind == "uniform") {
     init.kind = Initial::Uniform;
-    init.bound = view.at("bound").number();
-    init.stream = view.at("stream").integer(INT64_MIN, INT64_MAX);
+    init.bound = at(view, fields::Initial::bound).number();
+    init.stream = integerAt(view, fields::Initial::stream);
     if (!(init.bound >= 0) || !std::isfinite(init.bound))
-      view.at("bound").refuse("must be finite and not negative");
+      at(view, fields::Initial::bound)
+          .refuse("must be finite and not negative");
     return init;
   }
   if (kind != "normal")
-    view.at("kind").refuse("is '" + kind +
-                           "', must be normal, uniform, zeros, "
-                           "ones, cosines or sines");
+    at(view, fields::Initial::kind)
+        .refuse("is '" + kind +
+                "', must be normal, uniform, zeros, "
+                "ones, cosines or sines");
   init.kind = Initial::Normal;
-  init.mean = view.at("mean").number();
-  init.std = view.at("std").number();
-  init.stream = view.at("stream").integer(INT64_MIN, INT64_MAX);
+  init.mean = at(view, fields::Initial::mean).number();
+  init.std = at(view, fields::Initial::std).number();
+  init.stream = integerAt(view, fields::Initial::stream);
   if (!(init.std >= 0) || !std::isfinite(init.std))
-    view.at("std").refuse("must be finite and not negative");
-  if (view.has("zeros"))
-    parseZeros(view.at("zeros"), init);
+    at(view, fields::Initial::std).refuse("must be finite and not negative");
+  if (has(view, fields::Initial::zeros))
+    parseZeros(at(view, fields::Initial::zeros), init);
   return init;
 }
 
@@ -118,15 +121,16 @@ void checkFrequencies(const JsonView &entry, const TensorInfo &tensor) {
     return;
   int64_t count = static_cast<int64_t>(tensor.init->frequencies.size());
   if (tensor.shape.size() != 2 || tensor.shape[1] != count)
-    entry.at("init").refuse(concat("has ", count, " frequencies for a table ",
-                                   describeShape(tensor.shape)));
+    at(entry, fields::Tensor::init)
+        .refuse(concat("has ", count, " frequencies for a table ",
+                       describeShape(tensor.shape)));
 }
 
 void checkLocalShape(const JsonView &entry, const Mesh &mesh,
                      const TensorInfo &tensor) {
   std::vector<int64_t> expected = localShapeOf(tensor, mesh);
   if (tensor.localShape != expected)
-    entry.at("local_shape")
+    at(entry, fields::Tensor::localShape)
         .refuse(concat("is ", describeShape(tensor.localShape),
                        ", the sharding makes it ", describeShape(expected)));
 }
@@ -145,11 +149,11 @@ void checkOffset(const JsonView &view, const TensorInfo &tensor, int64_t offset,
 void parsePlace(const JsonView &entry, const Metadata &metadata,
                 TensorInfo &tensor) {
   if (metadata.mesh.stageAxis < 0) {
-    JsonView offset = entry.at("offset");
+    JsonView offset = at(entry, fields::Tensor::offset);
     tensor.offset = offset.integer(0, metadata.arenaBytes);
     return checkOffset(offset, tensor, tensor.offset, metadata.arenaBytes);
   }
-  JsonView offsets = entry.at("offsets");
+  JsonView offsets = at(entry, fields::Tensor::offsets);
   tensor.stageOffsets = offsets.integers(-1, metadata.arenaBytes);
   std::vector<JsonView> items = offsets.items();
   int64_t stages = metadata.mesh.stages(), held = 0;
@@ -170,7 +174,8 @@ void parsePlace(const JsonView &entry, const Metadata &metadata,
 
 static TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata) {
   TensorInfo tensor;
-  JsonView role = entry.at("role"), dtype = entry.at("dtype");
+  JsonView role = at(entry, fields::Tensor::role),
+           dtype = at(entry, fields::Tensor::dtype);
   if (!roleFromName(role.text()))
     role.refuse("is '" + role.text() + "', which is no role");
   if (!dtypeFromName(dtype.text()))
@@ -178,22 +183,22 @@ static TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata) {
                  "', must be f32, bf16, f64, i32 or i8");
   tensor.role = *roleFromName(role.text());
   tensor.dtype = *dtypeFromName(dtype.text());
-  tensor.name = entry.at("name").text();
-  tensor.shape = parseShape(entry.at("shape"));
-  tensor.fileShape = entry.has("file_shape")
-                         ? parseShape(entry.at("file_shape"))
+  tensor.name = at(entry, fields::Tensor::name).text();
+  tensor.shape = parseShape(at(entry, fields::Tensor::shape));
+  tensor.fileShape = has(entry, fields::Tensor::fileShape)
+                         ? parseShape(at(entry, fields::Tensor::fileShape))
                          : tensor.shape;
-  tensor.localShape = parseShape(entry.at("local_shape"));
+  tensor.localShape = parseShape(at(entry, fields::Tensor::localShape));
   if (elementsOf(tensor.fileShape) != tensor.elements())
-    entry.at("file_shape")
+    at(entry, fields::Tensor::fileShape)
         .refuse(concat("is ", describeShape(tensor.fileShape),
                        ", it must have the elements of ",
                        describeShape(tensor.shape)));
   parsePlacement(entry, metadata.mesh, tensor);
-  if (entry.has("init"))
-    tensor.init = parseInitial(entry.at("init"));
+  if (has(entry, fields::Tensor::init))
+    tensor.init = parseInitial(at(entry, fields::Tensor::init));
   if (tensor.role == Role::Scale)
-    tensor.channels = entry.at("channels").integers(0, maxRank);
+    tensor.channels = integersAt(entry, fields::Tensor::channels);
   checkFrequencies(entry, tensor);
   checkLocalShape(entry, metadata.mesh, tensor);
   parsePlace(entry, metadata, tensor);
@@ -211,8 +216,8 @@ constexpr int64_t maxCount = int64_t(1) << 40;
 Mesh parseMesh(const JsonView &view) {
   Mesh mesh;
   for (const JsonView &item : view.items()) {
-    Axis axis{item.at("axis").text(),
-              item.at("size").integer(1, TSR_LIMIT_RANKS)};
+    Axis axis{at(item, fields::Axis::name).text(),
+              integerAt(item, fields::Axis::size)};
     for (const Axis &other : mesh.axes)
       if (other.name == axis.name)
         item.refuse("repeats the axis '" + axis.name + "'");
@@ -236,53 +241,61 @@ Generation parseGeneration(const JsonView &view) {
   // Little enough that products of all four do not overflow.
   constexpr int64_t most = 1 << 24;
   Generation sizes;
-  sizes.lanes = view.at("lanes").integer(1, TSR_LIMIT_RANKS);
-  sizes.slots = view.at("slots").integer(1, most / sizes.lanes);
-  sizes.places = view.at("places").integer(1, most);
-  sizes.chunk = view.at("prefill_chunk").integer(1, most / sizes.lanes);
-  if (view.has("source"))
-    sizes.source = view.at("source").integer(1, most / sizes.lanes);
-  if (view.has("candidates"))
-    sizes.candidates = view.at("candidates").integer(1, most);
+  sizes.lanes = integerAt(view, fields::Model::lanes);
+  sizes.slots = integerAt(view, fields::Model::slots, 1, most / sizes.lanes);
+  sizes.places = integerAt(view, fields::Model::places);
+  sizes.chunk =
+      integerAt(view, fields::Model::prefillChunk, 1, most / sizes.lanes);
+  if (has(view, fields::Model::source))
+    sizes.source =
+        integerAt(view, fields::Model::source, 1, most / sizes.lanes);
+  if (has(view, fields::Model::candidates))
+    sizes.candidates = integerAt(view, fields::Model::candidates);
   return sizes;
 }
 
 Model parseModel(const JsonView &view) {
   Model model;
-  model.vocabulary = view.at("vocabulary").integer(1, INT32_MAX);
-  model.sequence = view.at("sequence").integer(1, maxCount);
-  model.batch = view.at("batch").integer(1, maxCount);
-  model.microBatches = view.at("micro_batches").integer(1, maxCount);
+  model.vocabulary = integerAt(view, fields::Model::vocabulary);
+  model.sequence = integerAt(view, fields::Model::sequence);
+  model.batch = integerAt(view, fields::Model::batch);
+  model.microBatches = integerAt(view, fields::Model::microBatches);
   if (model.batch % model.microBatches != 0)
-    view.at("batch").refuse(concat("is ", model.batch, ", not a multiple of ",
-                                   model.microBatches, " micro-batches"));
-  if (view.has("mask_token"))
-    model.maskToken = view.at("mask_token").integer(0, model.vocabulary - 1);
-  if (view.has("special_tokens"))
-    model.special = view.at("special_tokens").integers(0, model.vocabulary - 1);
+    at(view, fields::Model::batch)
+        .refuse(concat("is ", model.batch, ", not a multiple of ",
+                       model.microBatches, " micro-batches"));
+  if (has(view, fields::Model::maskToken))
+    model.maskToken =
+        integerAt(view, fields::Model::maskToken, 0, model.vocabulary - 1);
+  if (has(view, fields::Model::specialTokens))
+    model.special = at(view, fields::Model::specialTokens)
+                        .integers(0, model.vocabulary - 1);
   std::sort(model.special.begin(), model.special.end());
-  if (view.has("ignores_labels"))
-    model.causalIgnores = view.at("ignores_labels").integer(0, 1) == 1;
-  if (view.has("token_types"))
-    model.tokenTypes = view.at("token_types").integer(1, INT32_MAX);
-  if (view.has("target"))
-    model.decoder = {view.at("target").integer(1, maxCount),
-                     view.at("start_token").integer(0, model.vocabulary - 1),
-                     view.at("pad_token").integer(0, model.vocabulary - 1)};
-  if (view.has("unknown_keys"))
-    for (const JsonView &key : view.at("unknown_keys").items())
+  if (has(view, fields::Model::ignoresLabels))
+    model.causalIgnores = integerAt(view, fields::Model::ignoresLabels) == 1;
+  if (has(view, fields::Model::tokenTypes))
+    model.tokenTypes = integerAt(view, fields::Model::tokenTypes);
+  if (has(view, fields::Model::target))
+    model.decoder = {
+        integerAt(view, fields::Model::target),
+        integerAt(view, fields::Model::startToken, 0, model.vocabulary - 1),
+        integerAt(view, fields::Model::padToken, 0, model.vocabulary - 1)};
+  if (has(view, fields::Model::unknownKeys))
+    for (const JsonView &key : at(view, fields::Model::unknownKeys).items())
       model.unknownKeys.push_back(key.text());
-  if (view.has("separator"))
-    model.separator = view.at("separator").integer(0, model.vocabulary - 1);
-  if (view.has("padding"))
-    model.padding = view.at("padding").integer(0, model.vocabulary - 1);
-  if (view.has("slots"))
+  if (has(view, fields::Model::separator))
+    model.separator =
+        integerAt(view, fields::Model::separator, 0, model.vocabulary - 1);
+  if (has(view, fields::Model::padding))
+    model.padding =
+        integerAt(view, fields::Model::padding, 0, model.vocabulary - 1);
+  if (has(view, fields::Model::slots))
     model.generation = parseGeneration(view);
-  if (view.has("predictions"))
-    model.predictions =
-        view.at("predictions").integer(0, std::min(model.sequence, maxCount));
+  if (has(view, fields::Model::predictions))
+    model.predictions = integerAt(view, fields::Model::predictions, 0,
+                                  std::min(model.sequence, maxCount));
   if (model.batch > maxCount / model.columns())
-    view.at("batch").refuse("times the sequence is too large");
+    at(view, fields::Model::batch).refuse("times the sequence is too large");
   return model;
 }
 
@@ -295,55 +308,58 @@ double parseFinite(const JsonView &view, double low, double high) {
 
 Optimizer parseOptimizer(const JsonView &view) {
   Optimizer optimizer;
-  if (view.has("kind"))
-    optimizer.kind = view.at("kind").text();
+  if (has(view, fields::Optimizer::kind))
+    optimizer.kind = at(view, fields::Optimizer::kind).text();
   // A beta of 1 would make the bias correction infinite.
-  optimizer.beta1 = parseFinite(view.at("beta1"), 0, std::nextafter(1.0, 0.0));
-  optimizer.beta2 = parseFinite(view.at("beta2"), 0, std::nextafter(1.0, 0.0));
-  optimizer.lr = parseFinite(view.at("lr"), 0, 1e30);
-  optimizer.minLr = parseFinite(view.at("min_lr"), 0, 1e30);
-  optimizer.warmupSteps = view.at("warmup_steps").integer(0, maxCount);
-  optimizer.totalSteps = view.at("total_steps").integer(0, INT64_MAX);
-  if (view.has("schedule")) {
-    JsonView name = view.at("schedule");
+  optimizer.beta1 = parseFinite(at(view, fields::Optimizer::beta1), 0,
+                                std::nextafter(1.0, 0.0));
+  optimizer.beta2 = parseFinite(at(view, fields::Optimizer::beta2), 0,
+                                std::nextafter(1.0, 0.0));
+  optimizer.lr = parseFinite(at(view, fields::Optimizer::lr), 0, 1e30);
+  optimizer.minLr = parseFinite(at(view, fields::Optimizer::minLr), 0, 1e30);
+  optimizer.warmupSteps = integerAt(view, fields::Optimizer::warmupSteps);
+  optimizer.totalSteps = integerAt(view, fields::Optimizer::totalSteps);
+  if (has(view, fields::Optimizer::schedule)) {
+    JsonView name = at(view, fields::Optimizer::schedule);
     std::optional<RateKind> known = rateKindFromName(name.text());
     if (!known)
       name.refuse(
           concat("is '", name.text(), "', must be one of ", rateKindNames()));
     optimizer.schedule = *known;
   }
-  if (view.has("decay_steps"))
-    optimizer.decaySteps =
-        view.at("decay_steps")
-            .integer(0, std::max<int64_t>(0, optimizer.totalSteps -
-                                                 optimizer.warmupSteps));
+  if (has(view, fields::Optimizer::decaySteps))
+    optimizer.decaySteps = integerAt(
+        view, fields::Optimizer::decaySteps, 0,
+        std::max<int64_t>(0, optimizer.totalSteps - optimizer.warmupSteps));
   return optimizer;
 }
 
 /// `first`: the program's first op.
 OpInfo parseOp(const JsonView &view, const Metadata &metadata, size_t first) {
   OpInfo op;
-  op.op = view.at("op").text();
-  if (view.has("name"))
-    op.name = view.at("name").text();
-  if (view.has("layer"))
-    op.layer = view.at("layer").integer(-1, maxCount);
+  op.op = at(view, fields::Call::op).text();
+  if (has(view, fields::Call::name))
+    op.name = at(view, fields::Call::name).text();
+  if (has(view, fields::Call::layer))
+    op.layer = integerAt(view, fields::Call::layer);
   // The most that a loop of micro-batches runs, and little enough to be added.
-  if (view.has("times"))
-    op.times = view.at("times").integer(
-        1, std::min<int64_t>(metadata.model.microBatches, INT32_MAX));
+  if (has(view, fields::Call::times))
+    op.times =
+        integerAt(view, fields::Call::times, 1,
+                  std::min<int64_t>(metadata.model.microBatches, INT32_MAX));
   int64_t stages = metadata.mesh.stages();
   if (stages > 1) // they are there stage by stage
-    op.stage = view.at("stage").integer(
-        metadata.ops.size() == first ? 0 : metadata.ops.back().stage,
-        stages - 1);
+    op.stage =
+        integerAt(view, fields::Call::stage,
+                  metadata.ops.size() == first ? 0 : metadata.ops.back().stage,
+                  stages - 1);
   return op;
 }
 
 /// Reads "ops" of a program; returns the first's number.
 size_t parseOps(const JsonView &program, Metadata &metadata) {
   size_t first = metadata.ops.size();
-  for (const JsonView &item : program.at("ops").items())
+  for (const JsonView &item : program.at(kCallsKey).items())
     metadata.ops.push_back(parseOp(item, metadata, first));
   return first;
 }
@@ -359,37 +375,41 @@ void parseEvaluation(const JsonView &evaluation, Metadata &metadata) {
 /// The first program, and those beside it in the order of their calls.
 void parsePrograms(const JsonView &root, Metadata &metadata) {
   size_t first = parseOps(root, metadata);
-  if (root.has("pipeline"))
-    parseTasks(root.at("pipeline"), first, metadata);
+  if (has(root, fields::Program::pipeline))
+    parseTasks(at(root, fields::Program::pipeline), first, metadata);
   metadata.stepOps = metadata.ops.size();
-  if (root.has("evaluation"))
-    parseEvaluation(root.at("evaluation"), metadata);
-  for (const char *name : {"decode", "mixed", "score", "encode"})
-    if (root.has(name))
-      parseOps(root.at(name), metadata);
+  if (has(root, fields::Program::evaluation))
+    parseEvaluation(at(root, fields::Program::evaluation), metadata);
+  for (const ProgramField &field :
+       {fields::Program::decode, fields::Program::mixed, fields::Program::score,
+        fields::Program::encode})
+    if (has(root, field))
+      parseOps(at(root, field), metadata);
 }
 
 void parseArena(const JsonView &view, Metadata &metadata) {
-  constexpr int64_t limit = TSR_LIMIT_ARENA_BYTES;
-  metadata.arenaBytes = view.at("bytes").integer(0, limit);
+  metadata.arenaBytes = integerAt(view, fields::Arena::bytes);
   if (metadata.mesh.stageAxis >= 0) {
-    for (const JsonView &stage : view.at("stages").items())
+    for (const JsonView &stage : at(view, fields::Arena::stages).items())
       metadata.stageArenas.push_back(
-          stage.at("bytes").integer(0, metadata.arenaBytes));
+          integerAt(stage, fields::Arena::bytes, 0, metadata.arenaBytes));
     if (static_cast<int64_t>(metadata.stageArenas.size()) !=
         metadata.mesh.stages())
-      view.at("stages").refuse(concat("has ", metadata.stageArenas.size(),
-                                      " entries for the ",
-                                      metadata.mesh.stages(), " stages"));
+      at(view, fields::Arena::stages)
+          .refuse(concat("has ", metadata.stageArenas.size(),
+                         " entries for the ", metadata.mesh.stages(),
+                         " stages"));
   }
-  if (!view.has("by_kind"))
+  if (!has(view, fields::Arena::byKind))
     return;
-  JsonView kinds = view.at("by_kind");
+  JsonView kinds = at(view, fields::Arena::byKind);
   for (const char *kind :
        {"weights", "weight copies", "gathered weights", "gradients",
         "optimizer", "activations", "workspace", "inputs", "caches"})
     if (kinds.has(kind))
-      metadata.arenaKinds.emplace_back(kind, kinds.at(kind).integer(0, limit));
+      metadata.arenaKinds.emplace_back(
+          kind, kinds.at(kind).integer(fields::Arena::byKind.low,
+                                       fields::Arena::byKind.high));
   std::stable_sort(metadata.arenaKinds.begin(), metadata.arenaKinds.end(),
                    [](auto &a, auto &b) { return a.second > b.second; });
 }
@@ -664,37 +684,43 @@ std::map<std::string, std::string> parseKeys(const JsonView &view) {
   return keys;
 }
 
+static void parseTarget(const JsonView &view, Metadata &metadata) {
+  metadata.device = at(view, fields::Target::device).text();
+  if (has(view, fields::Target::cpu))
+    metadata.cpu = at(view, fields::Target::cpu).text();
+  if (has(view, fields::Target::features))
+    for (const JsonView &item : at(view, fields::Target::features).items())
+      metadata.features.push_back(item.text());
+}
+
 Metadata parseMetadata(const std::string &source, const std::string &text) {
   static_assert(json_kinds::metadata.bytes == TSR_LIMIT_METADATA_BYTES);
   JsonTree parsed = parseJson(source, text, json_kinds::metadata);
   JsonView root(parsed.root, source);
-  root.at("format").integer(1, 1);
+  integerAt(root, fields::Program::format);
   Metadata metadata;
-  metadata.device = root.at("target").at("device").text();
-  if (root.at("target").has("cpu"))
-    metadata.cpu = root.at("target").at("cpu").text();
-  if (root.at("target").has("features"))
-    for (const JsonView &item : root.at("target").at("features").items())
-      metadata.features.push_back(item.text());
-  metadata.mesh = parseMesh(root.at("mesh"));
-  if (root.has("pipeline"))
-    parseStageAxis(root.at("pipeline").at("axis"), metadata.mesh);
-  metadata.model = parseModel(root.at("model"));
-  metadata.optimizer = parseOptimizer(root.at("optimizer"));
-  parseArena(root.at("arena"), metadata);
-  parseTensors(root.at("tensors"), metadata);
+  parseTarget(at(root, fields::Program::target), metadata);
+  metadata.mesh = parseMesh(at(root, fields::Program::mesh));
+  if (has(root, fields::Program::pipeline))
+    parseStageAxis(
+        at(at(root, fields::Program::pipeline), fields::Pipeline::axis),
+        metadata.mesh);
+  metadata.model = parseModel(at(root, fields::Program::model));
+  metadata.optimizer = parseOptimizer(at(root, fields::Program::optimizer));
+  parseArena(at(root, fields::Program::arena), metadata);
+  parseTensors(at(root, fields::Program::tensors), metadata);
   parsePrograms(root, metadata);
-  if (root.has("config_files"))
-    parseConfigFiles(root.at("config_files"), metadata);
-  if (root.has("model_keys"))
-    metadata.modelKeys = parseKeys(root.at("model_keys"));
-  if (root.has("training_keys"))
-    metadata.trainingKeys = parseKeys(root.at("training_keys"));
-  checkState(root.at("tensors"), metadata);
-  checkScales(root.at("tensors"), metadata);
-  checkInputs(root.at("tensors"), metadata);
-  checkGeneration(root.at("tensors"), metadata);
-  checkEncoding(root.at("tensors"), metadata);
+  if (has(root, fields::Program::configFiles))
+    parseConfigFiles(at(root, fields::Program::configFiles), metadata);
+  if (has(root, fields::Program::modelKeys))
+    metadata.modelKeys = parseKeys(at(root, fields::Program::modelKeys));
+  if (has(root, fields::Program::trainingKeys))
+    metadata.trainingKeys = parseKeys(at(root, fields::Program::trainingKeys));
+  checkState(at(root, fields::Program::tensors), metadata);
+  checkScales(at(root, fields::Program::tensors), metadata);
+  checkInputs(at(root, fields::Program::tensors), metadata);
+  checkGeneration(at(root, fields::Program::tensors), metadata);
+  checkEncoding(at(root, fields::Program::tensors), metadata);
   return metadata;
 }
 

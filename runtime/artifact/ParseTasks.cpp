@@ -1,6 +1,7 @@
 //===- ParseTasks.cpp - the tasks of pipeline stages, from JSON -----------===//
 #include "runtime/artifact/ParseTasks.h"
 
+#include "runtime/artifact/FieldView.h"
 #include "runtime/support/Status.h"
 
 #include <algorithm>
@@ -18,13 +19,13 @@ struct StageTasks {
 /// Tasks have ranges of calls one after the other.
 void parseTask(const JsonView &view, StageTasks &stage, int64_t &calls,
                Metadata &metadata) {
-  int64_t begin = view.at("begin").integer(calls, stage.ops);
-  calls = view.at("end").integer(begin, stage.ops);
+  int64_t begin = integerAt(view, fields::Task::begin, calls, stage.ops);
+  calls = integerAt(view, fields::Task::end, begin, stage.ops);
   auto number = static_cast<int64_t>(metadata.tasks.size());
   for (int64_t call = begin; call < calls; ++call)
     metadata.ops[stage.firstOp + call].task = number;
-  metadata.tasks.push_back({view.at("name").text()});
-  stage.isLast.push_back(view.at("last").boolean());
+  metadata.tasks.push_back({at(view, fields::Task::name).text()});
+  stage.isLast.push_back(at(view, fields::Task::isLast).boolean());
 }
 
 /// A task of the last micro-batch runs once, others for those before it.
@@ -92,9 +93,11 @@ StageTasks opsOf(const Metadata &metadata, size_t firstOp, int64_t stage) {
 } // namespace
 
 void parseTasks(const JsonView &program, size_t firstOp, Metadata &metadata) {
-  if (!program.has("tasks") && !program.has("order"))
+  if (!has(program, fields::Pipeline::tasks) &&
+      !has(program, fields::Pipeline::order))
     return;
-  JsonView tasks = program.at("tasks"), order = program.at("order");
+  JsonView tasks = at(program, fields::Pipeline::tasks),
+           order = at(program, fields::Pipeline::order);
   std::vector<JsonView> lists = tasks.items(), orders = order.items();
   checkCount(tasks, lists.size(), metadata.mesh.stages());
   checkCount(order, orders.size(), metadata.mesh.stages());

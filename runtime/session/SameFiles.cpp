@@ -7,6 +7,7 @@
 #include "runtime/session/Session.h"
 
 #include "runtime/support/JsonLimits.h"
+#include "tessera/program_fields.hpp"
 
 #include <algorithm>
 
@@ -107,7 +108,7 @@ void Session::checkSameTokens(const Data &data) const {
 static std::string targetOf(const Artifact &artifact) {
   JsonTree metadata =
       parseJson(artifact.path, artifact.text, json_kinds::metadata);
-  return writeJson(metadata.root["target"]);
+  return writeJson(metadata.root[program_fields::Program::target.key]);
 }
 
 /// Programs of one plan differ if they were compiled for different machines.

@@ -8,6 +8,7 @@
 #include "runtime/support/File.h"
 #include "runtime/support/HostFeatures.h"
 #include "runtime/support/JsonLimits.h"
+#include "tessera/program_fields.hpp"
 
 namespace tessera {
 
@@ -114,8 +115,8 @@ static Agreement agreementOf(const Artifact &artifact,
   // The plan is compared without the target of its code, which has an entry of
   // its own.
   JsonTree plan = parseJson(artifact.path, artifact.text, json_kinds::metadata);
-  dismantle(plan.root["target"]);
-  plan.root.erase("target");
+  dismantle(plan.root[program_fields::Program::target.key]);
+  plan.root.erase(program_fields::Program::target.key);
   std::string text = plan.root.dump();
   // The caller's come first: they have the names that people give.
   Agreement agreement = options.agreement;

@@ -166,6 +166,50 @@ TEST(ParseJsonTest, values_are_those_of_the_text) {
             R"("t":true})");
 }
 
+TEST(ParseJsonTest, entries_are_taken_one_by_one) {
+  std::string taken;
+  llvm::raw_string_ostream out(taken);
+  JsonEntries entries{"ops", [&](size_t depth, Value entry) {
+                        out << depth << ":" << entry << " ";
+                        return llvm::Error::success();
+                      }};
+  llvm::Expected<Value> rest = parseJson(
+      R"({"a": {"ops": [0]}, "ops": [{"x": [1, 2]}, 3, "b"], "c": ["ops"]})",
+      json_kinds::config, entries);
+  ASSERT_TRUE(!!rest) << llvm::toString(rest.takeError());
+  EXPECT_EQ(taken, R"(2:0 1:{"x":[1,2]} 1:3 1:"b" )");
+  EXPECT_EQ(llvm::formatv("{0}", *rest).str(),
+            R"({"a":{"ops":[]},"c":["ops"],"ops":[]})");
+}
+
+/// Each entry is an object of 32 values, its key and a number.
+TEST(ParseJsonTest, taken_entries_do_not_add_up_to_the_limits) {
+  JsonEntries entries{"ops",
+                      [](size_t, Value) { return llvm::Error::success(); }};
+  JsonLimits limits{1000, 8, 80, "such a text"};
+  const char *text = R"({"ops": [{"a": 1}, {"a": 1}, {"a": 1}, {"a": 1}]})";
+  EXPECT_TRUE(!!parseJson(text, limits, entries));
+  llvm::Expected<Value> kept = parseJson(text, limits);
+  EXPECT_TRUE(llvm::StringRef(llvm::toString(kept.takeError()))
+                  .contains("there are more than 80 values"));
+  llvm::Expected<Value> large =
+      parseJson(R"({"ops": [{"a": {"b": 1}}]})", limits, entries);
+  EXPECT_FALSE(!!large);
+  llvm::consumeError(large.takeError());
+}
+
+TEST(ParseJsonTest, a_refused_entry_is_the_error_of_a_whole_text) {
+  auto errorOf = [](const char *text) {
+    JsonEntries entries{"ops", [](size_t, Value) {
+                          return llvm::createStringError("not wanted");
+                        }};
+    return llvm::toString(
+        parseJson(text, json_kinds::config, entries).takeError());
+  };
+  EXPECT_EQ(errorOf(R"({"ops": [1, 2]})"), "not wanted");
+  EXPECT_EQ(errorOf(R"({"ops": [1, 2})").substr(0, 7), "line 1,");
+}
+
 static std::string bytesOf(size_t bytes) {
   return bytes % (1 << 20) == 0 ? std::to_string(bytes >> 20) + " MiB"
                                 : std::to_string(bytes);

@@ -9,7 +9,7 @@ using namespace tessera::simulate;
 
 namespace {
 
-Program programOn(std::vector<Axis> mesh) {
+Program programOn(program::Mesh mesh) {
   Program program;
   program.mesh = std::move(mesh);
   program.stages.resize(1);
@@ -56,8 +56,9 @@ TEST(CostsTest, ProductsTakeWhatTheirResultsMove) {
   cluster.software.gradientSumBytes = 50;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 3);
   call.form = ProductForm::TransposedA;
+  call.phase = Phase::Backward;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 30 * 50 / 100.);
-  call.isForward = true;
+  call.phase = Phase::Forward;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 3);
   cluster.software.resultBytes = 2;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 42 + 30 * 2 / 100.);
@@ -126,7 +127,7 @@ TEST(CostsTest, AttentionKeepsScoresOrNot) {
   call.kind = CallKind::AttentionGradient;
   double backward = 4 * 2 * 8 * 4 * 2 / 10. + made + 3 * read + 75 * 32 / 1000.;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), backward);
-  call.scoresAgain = true; // its layer recomputes selectively
+  call.layerMode = Recompute::Selective; // its layer recomputes selectively
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program),
                    backward + 2 * 8 * 4 * 2 / 10. + made + 50 * 32 / 1000.);
   cluster.software.recomputesWhole = true; // the product of values as well
@@ -160,10 +161,10 @@ TEST(CostsTest, GathersAndExchangesReachTheirShares) {
   cluster.node.exchangeEfficiency = 4;
   Program program = programOn({{"ep", 2}});
   Call call = allReduce(100, {0});
-  call.collective = dist::Collective::AllToAll;
+  call.collective = Collective::AllToAll;
   // Half of the half that a rank has.
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 25 / 200.);
-  call.collective = dist::Collective::AllGather;
+  call.collective = Collective::AllGather;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 50 / 25.);
 }
 
@@ -172,7 +173,7 @@ TEST(CostsTest, AShiftIsAMessage) {
   Program program = programOn({{"cp", 4}, {"tp", 2}});
   Call shift = allReduce(100, {0});
   shift.op = "shift";
-  shift.collective = dist::Collective::Shift;
+  shift.collective = Collective::Shift;
   double before = secondsOn(cluster, shift, program);
   cluster.network.latency = 3;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, shift, program), before + 3);
@@ -186,14 +187,14 @@ TEST(CostsTest, OtherSoftwareMovesOtherBytes) {
   Call call = kernel(200);
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 2);
   // Half of the bytes of the loss, which has 40 logits, of 2000.
-  call.isLoss = true;
+  call.role = CallRole::Loss;
   program.stages[0].logits = 40;
   program.stages[0].lossBytes = 400;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 10);
   program.stages[0].logits = 0; // a model without logits
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 2);
-  call.isLoss = false;
-  call.isUpdate = true;
+  call.role = CallRole::None;
+  call.phase = Phase::Optimizer;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 4);
 }
 
@@ -202,7 +203,7 @@ TEST(CostsTest, SequencesMayComeInZigzagOrder) {
   Program program = programOn({{"cp", 2}});
   Call call = allReduce(100, {0});
   call.op = "zigzag";
-  call.collective = dist::Collective::Zigzag;
+  call.collective = Collective::Zigzag;
   EXPECT_GT(secondsOn(cluster, call, program), 0);
   cluster.software.hasZigzagData = true;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 0);
@@ -335,12 +336,12 @@ TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(secondsOn(cluster, attention), 0.5 + 38);
   Call call = kernel(100);
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75.);
-  call.isRouting = true;
+  call.role = CallRole::Routing;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 20);
-  call.isRouting = false;
+  call.role = CallRole::None;
   call.functions = 8;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75. + 1);
-  call.isUpdate = true;
+  call.phase = Phase::Optimizer;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 4 + 1);
 }
 

@@ -108,7 +108,7 @@ TEST(EngineTest, SlicesRunBesideTheirProduct) {
   EXPECT_DOUBLE_EQ(seconds({kernel(50), allReduce(100, {0}), kernel(100)}),
                    2 + 1);
   Call gather = allReduce(200, {0});
-  gather.collective = dist::Collective::AllGather;
+  gather.collective = Collective::AllGather;
   EXPECT_DOUBLE_EQ(seconds({gather, kernel(300)}), 1 + 3);
   // The next transfer waits for all slices.
   EXPECT_DOUBLE_EQ(seconds({gather, kernel(25), gather}), 2 + 1);
@@ -299,7 +299,8 @@ Program programOf(const pipeline::PipelineSchedule &schedule) {
         stage.calls.push_back(message(CallKind::Send, 0, to));
       stage.order.push_back(
           {static_cast<int64_t>(stage.tasks.size()), task.microBatch});
-      stage.tasks.push_back({begin, static_cast<int64_t>(stage.calls.size())});
+      stage.tasks.push_back(
+          {begin, static_cast<int64_t>(stage.calls.size()), "", false});
     }
   return program;
 }
@@ -387,10 +388,11 @@ TEST(EngineTest, MessagesBetweenThreadsWaitForNoOthers) {
 /// whole, all of forward but the copy of a weight, with the collective.
 TEST(EngineTest, LayersAreRecomputedWhole) {
   auto of = [](Call call, int64_t layer, bool isForward, bool recomputes) {
-    call.layer = layer;
-    call.isForward = isForward;
-    call.recomputes = recomputes;
-    call.recomputesLayer = layer == 0;
+    call.layerInProgram = layer;
+    call.phase = isForward    ? Phase::Forward
+                 : recomputes ? Phase::Recompute
+                              : Phase::Backward;
+    call.layerMode = layer == 0 ? Recompute::Full : Recompute::None;
     return call;
   };
   Program program;
@@ -416,12 +418,13 @@ TEST(EngineTest, LayersAreRecomputedWhole) {
 /// The second stage receives what its layer reads, and sends its gradient.
 TEST(EngineTest, MessagesAreNotRepeatedWithTheirLayer) {
   auto ofLayer = [](Call call, bool isForward) {
-    call.layer = 0;
-    call.isForward = isForward;
+    call.layerInProgram = 0;
+    call.phase = isForward ? Phase::Forward : Phase::Backward;
     return call;
   };
   Call again = ofLayer(kernel(100), false);
-  again.recomputes = again.recomputesLayer = true;
+  again.phase = Phase::Recompute;
+  again.layerMode = Recompute::Full;
   Program program;
   program.mesh = {{"pp", 2}};
   program.stageAxis = 0;

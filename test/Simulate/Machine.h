@@ -29,15 +29,15 @@ inline Call kernel(double bytes) {
   return call;
 }
 
-inline Call allReduce(double bytes, std::vector<size_t> axes,
+inline Call allReduce(double bytes, llvm::SmallVector<size_t, 2> axes,
                       int64_t wait = 0) {
   Call call;
   call.kind = CallKind::Collective;
   call.op = "all_reduce";
-  call.collective = dist::Collective::AllReduce;
+  call.collective = Collective::AllReduce;
   call.bytes = bytes;
   call.elements = bytes / 4;
-  call.axes = std::move(axes);
+  call.meshAxes = std::move(axes);
   call.wait = wait;
   return call;
 }
@@ -49,7 +49,7 @@ inline Call message(CallKind kind, double bytes, int64_t peer,
   call.op = kind == CallKind::Send ? "send" : "receive";
   call.bytes = bytes;
   call.elements = bytes / 4;
-  call.axes = {0};
+  call.meshAxes = {0};
   call.peer = peer;
   call.wait = wait;
   return call;

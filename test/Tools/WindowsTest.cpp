@@ -8,7 +8,7 @@ using namespace tessera;
 namespace {
 
 /// Call n computes one op of 10^n flops.
-ProgramWork program(int64_t calls) {
+ProgramWork programOf(int64_t calls) {
   ProgramWork work;
   double flops = 1;
   for (int64_t call = 0; call < calls; ++call, flops *= 10)
@@ -18,7 +18,7 @@ ProgramWork program(int64_t calls) {
 
 void expectInside(const std::vector<Window> &windows, int64_t ops,
                   double flops) {
-  ProgramWork all = program(6);
+  ProgramWork all = programOf(6);
   Work work = WorkInTime(all).inside(windows);
   EXPECT_EQ(work.ops, ops);
   EXPECT_EQ(work.flops, flops);
@@ -52,8 +52,8 @@ TEST(Windows, ProgramsMayBeEmpty) {
 /// micro-batches 0 and 1, in the order 0 0 1 1; call 5. Call n computes 10^n
 /// flops.
 ProgramWork pipelineStage() {
-  ProgramTasks tasks{{{"F0", {1, 3}}, {"B0", {3, 5}}},
-                     {{0, 0}, {0, 1}, {1, 0}, {1, 1}}};
+  program::StageTasks tasks{{{1, 3, "F0"}, {3, 5, "B0"}},
+                            {{0, 0}, {0, 1}, {1, 0}, {1, 1}}};
   ProgramWork work(tasks);
   double flops = 1;
   for (int64_t call = 0; call < 6; ++call, flops *= 10)

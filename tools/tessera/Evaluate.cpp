@@ -1,6 +1,5 @@
 //===- Evaluate.cpp - tessera evaluate ------------------------------------===//
 
-#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/evaluate/Questions.h"
 #include "tools/tessera/generate/OpenGenerator.h"
@@ -110,19 +109,9 @@ struct ScoringPrograms {
   bool generates = false;  ///< Steps of rows, of many texts at a time.
   bool scoresRows = false; ///< Not in older artifacts.
 
-  explicit ScoringPrograms(const char *metadata) {
-    auto parsed = parseJson(metadata, json_kinds::metadata);
-    const json::Object *root = parsed ? parsed->getAsObject() : nullptr;
-    if (!parsed)
-      llvm::consumeError(parsed.takeError());
-    if (!root)
-      return;
-    const json::Object *model = root->getObject("model");
-    generates = model && model->get("slots");
-    scoresRows = generates && root->get("score");
-    // Beside a training step all programs for rows are other ones.
-    trains = !generates || root->get("decode");
-  }
+  explicit ScoringPrograms(const program::Program &program)
+      : trains(program.trains()), generates(program.generates()),
+        scoresRows(generates && program.score) {}
   /// Processes train and evaluate, but do not generate.
   bool runsRows(const Launch &launch) const {
     return !trains || (scoresRows && launch.isAlone());
@@ -142,7 +131,7 @@ static bool scoreByRows(Questions &questions, tsr_session *session,
   if (tsr_generator_create_on(session, &created) != TSR_OK)
     return !printError(tsr_last_error());
   std::unique_ptr<tsr_generator, DestroyGenerator> generator(created);
-  return questions.score(created, 2 * report.generation->requests);
+  return questions.score(created, 2 * report.requests());
 }
 
 /// Opens what scores them. A model that is too short has an error of its own,
@@ -171,13 +160,13 @@ static int evaluateChoices(DriverOptions &options) {
   if (!openFor(questions, options, artifact) ||
       !report.read(artifact.metadata()))
     return 1;
-  if (report.target)
+  if (report.program.model.target)
     return printError("--choices asks which text goes on a prompt, which a "
                       "causal decoder predicts; '" +
                       options.model +
                       "' reads a source. Give the loss of sources and targets "
                       "with --data");
-  const ScoringPrograms programs(artifact.metadata());
+  const ScoringPrograms programs(report.program);
   OpenedSession session = openSession(options, artifact.get());
   if (!session || !loadParameters(options, artifact, session.get()))
     return 1;
@@ -214,9 +203,9 @@ int tessera::runEvaluate(const DriverOptions &given) {
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))
     return 1;
-  if (report.generation || report.encoding)
+  if (report.program.generates() || report.program.encodes())
     return printError("'" + options.model + "' has programs that " +
-                      (report.generation ? "generate" : "encode") +
+                      (report.program.generates() ? "generate" : "encode") +
                       " alone, and none that evaluates; compile the model with "
                       "--programs train");
   EvaluationData data;

@@ -9,8 +9,8 @@
 #include "tools/tessera/passes/PassHistory.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/report/Report.h"
 #include "tools/tessera/simulate/Prediction.h"
-#include "tools/tessera/simulate/ReadProgram.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -26,9 +26,12 @@ simulated(StringRef metadata, const Report &report, const std::string &path) {
     printError(toString(cluster.takeError()));
     return std::nullopt;
   }
-  std::optional<simulate::Program> program = readProgram(metadata, report);
-  if (!program)
+  Expected<simulate::Program> program =
+      simulate::readStep(metadata, report.program);
+  if (!program) {
+    printError(toString(program.takeError()));
     return std::nullopt;
+  }
   *cluster = cluster->sharedBy(program->ranks());
   Expected<simulate::StepTimes> times =
       simulate::simulate(*program, *cluster, /*keepsSpans=*/true);

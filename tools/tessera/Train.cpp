@@ -32,7 +32,7 @@ static std::string useCompiledRate(DriverOptions &options,
                                    const Report &report) {
   LearningRateOptions &rate = options.plan.learningRate;
   if (options.isArtifact())
-    return mergeRate(report.learningRate, rate, options.givenRate);
+    return mergeRate(report.learningRate(), rate, options.givenRate);
   return options.epochs > 0 ? completeRate(rate, options.givenRate) : "";
 }
 
@@ -75,7 +75,7 @@ static void describeRate(const DriverOptions &options, const Report &report) {
   if (options.launch.rank != 0)
     return;
   if (options.isArtifact())
-    printRateChanges(report.learningRate, options.plan.learningRate);
+    printRateChanges(report.learningRate(), options.plan.learningRate);
   noteWarmup(options.plan.learningRate);
 }
 

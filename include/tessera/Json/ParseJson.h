@@ -9,6 +9,7 @@
 #define TESSERA_JSON_PARSEJSON_H
 
 #include "tessera/json_limits.hpp"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <string>
@@ -35,6 +36,21 @@ public:
 /// several values, as llvm::json::Object is a hash table of some kilobytes.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text,
                                             const JsonLimits &limits);
+
+/// Lists whose entries are passed on one by one and not kept. A list of a
+/// hundred thousand objects would take gigabytes.
+struct JsonEntries {
+  llvm::StringRef key; ///< Each list that is a member of this name.
+  /// Takes an entry. `depth` is 1 for a list of the outermost object. An error
+  /// is the result of parseJson, unless the text turns out to be no JSON.
+  llvm::function_ref<llvm::Error(size_t depth, llvm::json::Value entry)> take;
+};
+
+/// Returns the value of a text, in which these lists are empty. Only the values
+/// of one entry at a time count towards the limits.
+llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text,
+                                            const JsonLimits &limits,
+                                            const JsonEntries &entries);
 
 /// Returns what parseJson found wrong with a text that is one line of a file,
 /// as "column 7: what".

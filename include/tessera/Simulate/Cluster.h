@@ -8,7 +8,7 @@
 #define TESSERA_SIMULATE_CLUSTER_H
 
 #include "tessera/Options/PlanOptions.h"
-#include "tessera/Simulate/Program.h"
+#include "tessera/Simulate/StepProgram.h"
 #include "llvm/Support/Error.h"
 #include <array>
 #include <map>

@@ -8,7 +8,7 @@
 #define TESSERA_SIMULATE_SIMULATE_H
 
 #include "tessera/Simulate/Cluster.h"
-#include "tessera/Simulate/Program.h"
+#include "tessera/Simulate/StepProgram.h"
 
 namespace tessera::simulate {
 

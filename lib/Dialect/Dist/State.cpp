@@ -83,25 +83,3 @@ std::optional<llvm::SmallVector<State>> tessera::dist::route(State from,
     return llvm::SmallVector<State>{to};
   return std::nullopt;
 }
-
-double tessera::dist::ringShare(Collective collective, int64_t ranks) {
-  double n = static_cast<double>(ranks);
-  switch (collective) {
-  case Collective::None:
-    return 0;
-  case Collective::AllReduce:
-    return 2 * (n - 1) / n;
-  case Collective::AllGather:
-  case Collective::ReduceScatter:
-    return (n - 1) / n;
-  case Collective::AllToAll:
-    return (n - 1) / (n * n);
-  case Collective::Send:
-  case Collective::Broadcast:
-  case Collective::Shift:
-    return 1;
-  case Collective::Zigzag: // a rank sends two chunks, at most
-    return ranks == 1 ? 0 : ranks == 2 ? 0.5 : 1;
-  }
-  return 0;
-}

@@ -3,21 +3,11 @@
 #include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Options/Counted.h"
+#include "tessera/Program/PartName.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tessera;
-
-StringRef tessera::layerIn(StringRef part) {
-  for (size_t begin = 0; begin < part.size();) {
-    size_t end = std::min(part.find('.', begin), part.size());
-    int64_t number;
-    if (!part.slice(begin, end).getAsInteger(10, number))
-      return part.take_front(end);
-    begin = end + 1;
-  }
-  return "";
-}
 
 StringRef tessera::layerOf(Operation *op) {
   while (isa<dist::ConvertOp>(op)) {
@@ -27,7 +17,7 @@ StringRef tessera::layerOf(Operation *op) {
       break;
     op = *reader;
   }
-  return layerIn(nn::partOf(op->getLoc()));
+  return program::layerOfPart(nn::partOf(op->getLoc())).name;
 }
 
 SmallVector<StringRef> tessera::layersOf(func::FuncOp func) {

@@ -1,6 +1,7 @@
 //===- RTAttention.cpp - attention and its gradient -----------------------===//
 
 #include "lib/Dialect/RT/AttentionShapes.h"
+#include "lib/Dialect/RT/DescribeCall.h"
 #include "lib/Dialect/RT/Segments.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/NN/AttentionMask.h"
@@ -9,6 +10,26 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
+
+void tessera::rt::describeAttention(Operation *op, Value query, Value key,
+                                    program::Call &call) {
+  describeCall(op, call);
+  auto type = cast<RankedTensorType>(query.getType());
+  int64_t size = type.getShape().back();
+  call.kind = program::CallKind::Attention;
+  call.shape = {type.getNumElements() / size,
+                cast<RankedTensorType>(key.getType()).getDimSize(1), size};
+  call.bytes = 0;
+}
+
+void AttentionOp::describe(program::Call &call) {
+  describeAttention(*this, getQuery(), getKey(), call);
+}
+
+void AttentionGradOp::describe(program::Call &call) {
+  describeAttention(*this, getQuery(), getKey(), call);
+  call.kind = program::CallKind::AttentionGradient;
+}
 
 int64_t AttentionOp::getOperandStride(unsigned operand) {
   switch (operand) {

@@ -1,5 +1,6 @@
 //===- RTBuffers.cpp - what rt ops say of their buffers -------------------===//
 
+#include "lib/Dialect/RT/DescribeCall.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
@@ -17,6 +18,17 @@ using namespace tessera::rt;
 
 OpOperand *ScatterAddOp::getTiedOperand(unsigned result) {
   return &getTableMutable();
+}
+
+void LaunchOp::describe(program::Call &call) {
+  describeCall(*this, call);
+  call.kernel = getKernel().str();
+}
+
+/// Each row of the source is read, and one of the table read and written.
+void ScatterAddOp::describe(program::Call &call) {
+  describeCall(*this, call);
+  call.bytes = 3 * bytesOf(getSource());
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,6 @@
 //===- RTCollectives.cpp - collectives, messages and waits ----------------===//
 
+#include "lib/Dialect/RT/DescribeCall.h"
 #include "lib/Dialect/RT/ShapeChecks.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/RT/RT.h"
@@ -56,6 +57,11 @@ ValueRange AllToAllOp::getWholes() {
 
 OpOperand *BroadcastOp::getTiedOperand(unsigned result) {
   return getInput() ? &getInputMutable()[0] : nullptr;
+}
+
+void BroadcastOp::describe(program::Call &call) {
+  describeCall(*this, call);
+  call.isRoot = !!getInput();
 }
 
 dist::Collective BroadcastOp::getCollective() {
@@ -148,6 +154,28 @@ LogicalResult AllToAllOp::verify() {
 //===----------------------------------------------------------------------===//
 // Asynchronous calls
 //===----------------------------------------------------------------------===//
+
+void WaitOp::describe(program::Call &call) {
+  describeCall(*this, call);
+  call.bytes = 0; // the call that it waits for moves them
+}
+
+template <typename Message>
+static void describeMessage(Message op, Value moved, program::Call &call) {
+  describeCall(op, call);
+  call.axes = {op.getAxis().str()};
+  call.peer = static_cast<int64_t>(op.getPeer());
+  call.bytes = 0;
+  addTransfer(call, moved);
+}
+
+void SendOp::describe(program::Call &call) {
+  describeMessage(*this, getInput(), call);
+}
+
+void ReceiveOp::describe(program::Call &call) {
+  describeMessage(*this, getOperation()->getResult(0), call);
+}
 
 LogicalResult WaitOp::verify() {
   auto start = getPending().empty()

@@ -1,5 +1,6 @@
 //===- RTExperts.cpp - routed rows ----------------------------------------===//
 
+#include "lib/Dialect/RT/DescribeCall.h"
 #include "lib/Dialect/RT/ShapeChecks.h"
 #include "tessera/Dialect/RT/RT.h"
 
@@ -23,6 +24,29 @@ int64_t RoutedOp::getFlops() {
                    tensorTypeOf(other).getShape().back();
   return perRow * tensorTypeOf(getInputs().back()).getNumElements() /
          getTotal() * getK();
+}
+
+/// The shape is that of the product of one expert, where each gets the same
+/// number of rows.
+void RoutedOp::describe(program::Call &call) {
+  describeCall(*this, call);
+  call.role = program::CallRole::Routing;
+  if (call.flops == 0)
+    return;
+  bool isProduct = getKind() == RoutedKind::Product;
+  ArrayRef<int64_t> gates = tensorTypeOf(getInputs().back()).getShape();
+  Value other = isProduct ? getResult() : getInputs()[1];
+  int64_t in = tensorTypeOf(getInputs()[0]).getShape().back();
+  int64_t out = tensorTypeOf(other).getShape().back();
+  int64_t tokens = llvm::product_of(gates.drop_back());
+  int64_t rows = std::max<int64_t>(tokens * getK() / getTotal(), 1);
+  call.kind = program::CallKind::Product;
+  call.bytes = 0;
+  call.experts = gates.back();
+  if (isProduct)
+    call.shape = {rows, out, in};
+  else
+    call.shape = {in, out, rows};
 }
 
 /// A sum over rounds is made in place, from the second on.
@@ -126,6 +150,13 @@ int64_t ExchangeRowsOp::getRanks() {
   int64_t source = tensorTypeOf(getSourceGates()).getShape().back();
   int64_t target = tensorTypeOf(getTargetGates()).getShape().back();
   return std::max(source, target) / std::min(source, target);
+}
+
+/// An even share goes in the first round.
+void ExchangeRowsOp::describe(program::Call &call) {
+  describeCall(*this, call);
+  if (getRound() > 1)
+    call.elements = call.bytes = 0;
 }
 
 dist::Collective ExchangeRowsOp::getCollective() {

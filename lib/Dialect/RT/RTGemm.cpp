@@ -1,5 +1,6 @@
 //===- RTGemm.cpp - matrix products ---------------------------------------===//
 
+#include "lib/Dialect/RT/DescribeCall.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/RowLayout.h"
@@ -26,6 +27,34 @@ int64_t GemmOp::getOperandStride(unsigned operand) {
 int64_t GemmOp::getResultStride(unsigned result) {
   bool isContiguous = getResult(result) != getC() || getLdc() == getN();
   return isContiguous ? 0 : getLdc();
+}
+
+//===----------------------------------------------------------------------===//
+// Metadata
+//===----------------------------------------------------------------------===//
+
+/// A sum of an operand reads all of it once more.
+static int64_t resultBytesOf(GemmOp op) {
+  int64_t bytes = bytesOfAll(op->getResults());
+  for (Value read : {op.getAccumulator(), op.getGeluInput()})
+    bytes += read ? bytesOf(read) : 0;
+  if (auto sums = op.getSumsOf())
+    bytes += bytesOf(*sums == GemmOperand::A ? op.getA() : op.getB());
+  return bytes;
+}
+
+void GemmOp::describe(program::Call &call) {
+  describeCall(*this, call);
+  call.kind = program::CallKind::Product;
+  call.shape = {static_cast<int64_t>(getM()), static_cast<int64_t>(getN()),
+                static_cast<int64_t>(getK())};
+  call.bytes = 0;
+  call.resultBytes = resultBytesOf(*this);
+  using program::ProductForm;
+  call.form = getTransA()   ? getTransB() ? ProductForm::TransposedBoth
+                                          : ProductForm::TransposedA
+              : getTransB() ? ProductForm::TransposedB
+                            : ProductForm::Plain;
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,7 @@
 //===- RTRing.cpp - attention over keys that come by ----------------------===//
 
 #include "lib/Dialect/RT/AttentionShapes.h"
+#include "lib/Dialect/RT/DescribeCall.h"
 #include "lib/Dialect/RT/Segments.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/Dist/Dist.h"
@@ -10,6 +11,15 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
+
+void RingAttentionOp::describe(program::Call &call) {
+  describeAttention(*this, getQuery(), getKey(), call);
+}
+
+void RingAttentionGradOp::describe(program::Call &call) {
+  describeAttention(*this, getQuery(), getKey(), call);
+  call.kind = program::CallKind::AttentionGradient;
+}
 
 dist::Collective ShiftOp::getCollective() { return dist::Collective::Shift; }
 ValueRange ShiftOp::getWholes() { return getOperation()->getResults(); }

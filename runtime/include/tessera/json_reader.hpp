@@ -188,7 +188,7 @@ private:
       return refuseCut();
     goOn();
     --depth;
-    builder.close();
+    values -= builder.close();
     return true;
   }
   /// The library's message reads "[..] parse error at line 1, column 2: syntax
@@ -247,8 +247,9 @@ inline JsonProblem problemAt(std::string_view text, std::size_t offset,
 /// * Text behind the value, a byte of 0 and what passes `limits` are errors.
 ///
 /// A builder has put(value) of each type, openObject(), openArray(), close(),
-/// addKey(name), which returns false if the object has the key, and
-/// kValuesOfObject, the number of values that an object counts as.
+/// which returns how many values it no longer keeps, addKey(name), which
+/// returns false if the object has the key, and kValuesOfObject, the number of
+/// values that an object counts as.
 template <class Builder>
 std::optional<JsonProblem>
 readJson(std::string_view text, const JsonLimits &limits, Builder &builder) {
@@ -288,7 +289,10 @@ public:
   void put(Json value) { place() = std::move(value); }
   void openObject() { open(Json::value_t::object); }
   void openArray() { open(Json::value_t::array); }
-  void close() { containers.pop_back(); }
+  std::size_t close() {
+    containers.pop_back();
+    return 0;
+  }
   bool addKey(std::string &&name) {
     Json &object = *containers.back();
     if (object.contains(name))

@@ -69,9 +69,10 @@ def includable(kind, name):
              lint_sources.allowed((kind, name), (group, room))[0]]
     public = {header for header in lint_sources.PUBLIC
               if lint_sources.allowed((kind, name), ("public", header))[0]}
+    groups = {"the ABI headers": lint_sources.ABI, "the headers of JSON": lint_sources.JSON,
+              "the fields of metadata": lint_sources.FIELDS}
     extra = ["the public headers"] if public == lint_sources.PUBLIC else \
-        ["the ABI headers"] if public == lint_sources.ABI else \
-        ["the headers of JSON"] if public == lint_sources.JSON else []
+        [words for words, headers in groups.items() if headers <= public]
     return rooms + extra
 
 

@@ -164,8 +164,10 @@ static Error fitMemory(const std::vector<MeasuredProgram> &programs,
     least = std::min(least, point.seconds);
     if (point.call.bytes == 0)
       continue;
-    slowest = std::min(slowest, point.call.bytes / point.seconds);
-    fastest = std::max(fastest, point.call.bytes / point.seconds);
+    slowest = std::min(slowest,
+                       static_cast<double>(point.call.bytes) / point.seconds);
+    fastest = std::max(fastest,
+                       static_cast<double>(point.call.bytes) / point.seconds);
   }
   if (fastest == 0)
     return notTimed("a kernel that moves bytes");
@@ -298,10 +300,12 @@ static double messageBandwidth(const std::vector<MeasuredProgram> &programs,
       if (sent.call.kind != CallKind::Send || sent.call.bytes == 0)
         continue;
       Point &point = points.emplace_back(Point{sent.call, sent.seconds});
-      point.call.axes = {0};
+      point.call.meshAxes = {0};
       point.call.peer = 1;
-      slowest = std::min(slowest, sent.call.bytes / sent.seconds);
-      fastest = std::max(fastest, sent.call.bytes / sent.seconds);
+      slowest = std::min(slowest,
+                         static_cast<double>(sent.call.bytes) / sent.seconds);
+      fastest = std::max(fastest,
+                         static_cast<double>(sent.call.bytes) / sent.seconds);
     }
   Program program = programIn(Precision::BF16, 2);
   return std::exp(
@@ -325,7 +329,7 @@ static Error fitLinks(std::vector<MeasuredProgram> programs, Cluster &cluster) {
     });
   };
   if (!isTimed([](const Call &call) {
-        return call.collective == dist::Collective::AllReduce;
+        return call.collective == Collective::AllReduce;
       }))
     return notTimed("an all-reduce");
   if (!isTimed([](const Call &call) { return call.kind == CallKind::Send; }))

@@ -169,8 +169,8 @@ void RatesFit::add(const MeasuredCall &measured) {
   switch (call.kind) {
   case CallKind::Product:
     if (call.experts > 0)
-      return expertProducts.add(call, call.flops, seconds);
-    return products[static_cast<size_t>(call.form)].add(
+      return expertProducts.add(call, static_cast<double>(call.flops), seconds);
+    return products[static_cast<size_t>(ratedForm(call.form))].add(
         call, productFlops(call), seconds);
   case CallKind::Attention:
   case CallKind::AttentionGradient:
@@ -178,10 +178,10 @@ void RatesFit::add(const MeasuredCall &measured) {
   case CallKind::Kernel:
     if (call.functions > 0)
       return withFunctions.push_back(measured);
-    return (call.isUpdate    ? updates
-            : call.isRouting ? routing
-                             : kernels)
-        .add(call.bytes, seconds);
+    return (call.isUpdate()                  ? updates
+            : call.role == CallRole::Routing ? routing
+                                             : kernels)
+        .add(static_cast<double>(call.bytes), seconds);
   default:
     return;
   }
@@ -198,9 +198,9 @@ MeasuredRates RatesFit::rates() const {
   rates.routing = routing.curve();
   double functions = 0, seconds = 0;
   for (const MeasuredCall &measured : withFunctions) {
-    functions += measured.call.functions;
-    seconds += measured.seconds -
-               measured.call.bytes / rates.kernels.at(measured.call.bytes);
+    auto bytes = static_cast<double>(measured.call.bytes);
+    functions += static_cast<double>(measured.call.functions);
+    seconds += measured.seconds - bytes / rates.kernels.at(bytes);
   }
   if (functions > 0)
     rates.function = std::max(seconds / functions, 0.0);
@@ -259,20 +259,20 @@ Link tessera::fitLink(const std::vector<MeasuredProgram> &programs) {
       // Not all of it: the curve must be above 0 for the smallest.
       double seconds =
           std::max(measured.seconds - link.latency, measured.seconds / 10);
+      auto bytes = static_cast<double>(call.bytes);
       // A receive waits until its sender has computed.
       if (call.kind == CallKind::Send)
-        messages.push_back(call.bytes / seconds);
+        messages.push_back(bytes / seconds);
       if (call.kind != CallKind::Collective || call.bytes == 0)
         continue;
-      if (call.collective == dist::Collective::AllReduce)
-        reductions.add(call.bytes,
-                       call.bytes *
-                           dist::ringShare(call.collective, measured.ranks) /
-                           seconds);
-      else if (call.collective == dist::Collective::AllGather ||
-               call.collective == dist::Collective::ReduceScatter)
+      if (call.collective == Collective::AllReduce)
+        reductions.add(
+            bytes, bytes * program::ringShare(call.collective, measured.ranks) /
+                       seconds);
+      else if (call.collective == Collective::AllGather ||
+               call.collective == Collective::ReduceScatter)
         gathers.push_back({&measured, seconds});
-      else if (call.collective == dist::Collective::AllToAll)
+      else if (call.collective == Collective::AllToAll)
         exchanges.push_back({&measured, seconds});
     }
   link.collectives = reductions.curve();
@@ -280,9 +280,10 @@ Link tessera::fitLink(const std::vector<MeasuredProgram> &programs) {
     std::vector<double> shares;
     for (auto [measured, seconds] : transfers) {
       const Call &call = measured->call;
+      auto bytes = static_cast<double>(call.bytes);
       double sent =
-          call.bytes * dist::ringShare(call.collective, measured->ranks);
-      shares.push_back(sent / seconds / link.collectives.at(call.bytes));
+          bytes * program::ringShare(call.collective, measured->ranks);
+      shares.push_back(sent / seconds / link.collectives.at(bytes));
     }
     return shares.empty() ? 1 : medianOf(std::move(shares));
   };

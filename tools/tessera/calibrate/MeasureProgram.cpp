@@ -2,10 +2,10 @@
 
 #include "tools/tessera/calibrate/MeasureProgram.h"
 #include "tessera/Json/ReadText.h"
+#include "tessera/Program/ProgramJson.h"
 #include "tessera/Target/OutputFile.h"
 #include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/simulate/ReadProgram.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -41,22 +41,20 @@ static std::vector<int32_t> tokensOf(const tsr_artifact *artifact) {
   return tokens;
 }
 
-static bool isTransfer(const simulate::Call &call) {
-  return call.kind == simulate::CallKind::Collective ||
-         call.kind == simulate::CallKind::Send ||
-         call.kind == simulate::CallKind::Receive;
-}
-
 bool TimedProgram::open(const CalibrationProgram &program, int64_t cores) {
   precision = program.plan.precision;
   isForLink = program.isForLink;
   options.threads = static_cast<int32_t>(cores);
-  Report report;
-  if (!openProgram(program, options, artifact) ||
-      !report.read(artifact.metadata()))
+  if (!openProgram(program, options, artifact))
     return false;
-  calls = readProgram(artifact.metadata(), report);
-  return calls.has_value();
+  llvm::Expected<program::Program> compiled = artifact.readProgram();
+  llvm::Expected<simulate::Program> step =
+      compiled ? simulate::readStep(artifact.metadata(), *compiled)
+               : compiled.takeError();
+  if (!step)
+    return !printError(llvm::toString(step.takeError()));
+  calls = std::move(*step);
+  return true;
 }
 
 bool TimedProgram::run(int64_t steps) {
@@ -102,15 +100,15 @@ MeasuredProgram TimedProgram::result() const {
       list.push_back(&call); // numbers of a trace go from stage to stage
   for (auto [op, seconds] : ofAllRanks)
     if (op >= 0 && op < static_cast<int64_t>(list.size()) &&
-        !isTransfer(*list[op]))
+        !list[op]->communicates())
       computing[op] = seconds;
   double scale = times.sumOverMedians(computing);
   for (const auto &[op, call] : llvm::enumerate(list)) {
-    const auto &known = isTransfer(*call) ? ofLastRank : computing;
+    const auto &known = call->communicates() ? ofLastRank : computing;
     if (auto found = known.find(static_cast<int64_t>(op)); found != known.end())
       measured.calls.push_back(
           {*call, calls->ranks(),
-           found->second * (isTransfer(*call) ? 1 : scale)});
+           found->second * (call->communicates() ? 1 : scale)});
   }
   return measured;
 }

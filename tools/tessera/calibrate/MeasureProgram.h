@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_CALIBRATE_MEASUREPROGRAM_H
 #define TESSERA_TOOLS_TESSERA_CALIBRATE_MEASUREPROGRAM_H
 
-#include "tessera/Simulate/Program.h"
+#include "tessera/Simulate/StepProgram.h"
 #include "tools/tessera/calibrate/CalibrationPrograms.h"
 #include "tools/tessera/calibrate/TraceTimes.h"
 #include "tools/tessera/input/ArtifactFile.h"

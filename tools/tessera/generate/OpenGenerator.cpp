@@ -1,12 +1,10 @@
 //===- OpenGenerator.cpp - a model, ready to generate ---------------------===//
 
 #include "tools/tessera/generate/OpenGenerator.h"
-#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/JSON.h"
 #include <sstream>
 
 using namespace tessera;
@@ -144,15 +142,11 @@ bool OpenGenerator::open() {
 }
 
 int64_t OpenGenerator::places() const {
-  auto metadata = parseJson(artifact.metadata(), json_kinds::metadata);
-  if (!metadata) {
-    llvm::consumeError(metadata.takeError());
-    return 0;
-  }
-  const llvm::json::Object *model =
-      metadata->getAsObject() ? metadata->getAsObject()->getObject("model")
-                              : nullptr;
-  return model ? model->getInteger("places").value_or(0) : 0;
+  llvm::Expected<program::Program> read = artifact.readProgram();
+  if (read)
+    return read->model.places;
+  llvm::consumeError(read.takeError()); // The runtime has parsed it, too.
+  return 0;
 }
 
 tsr_request_options OpenGenerator::request() const {

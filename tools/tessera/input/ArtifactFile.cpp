@@ -1,10 +1,9 @@
 //===- ArtifactFile.cpp - the artifact that a command works on ------------===//
 
 #include "tools/tessera/input/ArtifactFile.h"
-#include "tessera/Json/ParseJson.h"
+#include "tessera/Program/ProgramJson.h"
 #include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/report/PrintError.h"
-#include "llvm/Support/JSON.h"
 
 using namespace tessera;
 
@@ -50,14 +49,13 @@ bool ArtifactFile::open(const DriverOptions &options, const SizeCheck &check) {
 }
 
 DeviceKind ArtifactFile::device() const {
-  auto parsed = parseJson(metadata(), json_kinds::metadata);
-  if (!parsed) {
-    llvm::consumeError(parsed.takeError());
-    return DeviceKind::Cpu;
-  }
-  const llvm::json::Object *root = parsed->getAsObject();
-  const llvm::json::Object *target = root ? root->getObject("target") : nullptr;
-  auto name = target ? target->getString("device") : std::nullopt;
-  return fromName<DeviceKind>(name.value_or("").str())
-      .value_or(DeviceKind::Cpu);
+  llvm::Expected<program::Program> read = readProgram();
+  if (read)
+    return fromName<DeviceKind>(read->target.device).value_or(DeviceKind::Cpu);
+  llvm::consumeError(read.takeError()); // The runtime has parsed it, too.
+  return DeviceKind::Cpu;
+}
+
+llvm::Expected<program::Program> ArtifactFile::readProgram() const {
+  return program::readProgram(metadata());
 }

@@ -6,8 +6,10 @@
 #ifndef TESSERA_TOOLS_TESSERA_INPUT_ARTIFACTFILE_H
 #define TESSERA_TOOLS_TESSERA_INPUT_ARTIFACTFILE_H
 
+#include "tessera/Program/Program.h"
 #include "tessera/tessera.h"
 #include "tools/tessera/input/CompileModel.h"
+#include "llvm/Support/Error.h"
 #include <memory>
 
 namespace tessera {
@@ -29,6 +31,8 @@ public:
   std::string signer() const;
   /// What it is compiled for.
   DeviceKind device() const;
+  /// Reads all of the metadata but the calls.
+  llvm::Expected<program::Program> readProgram() const;
 
 private:
   struct Destroy {

@@ -3,6 +3,7 @@
 #include "tools/tessera/input/ModelCheck.h"
 #include "tessera/Dialect/NN/ConfigFiles.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/Program/ProgramJson.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/input/ModelFiles.h"
@@ -97,11 +98,11 @@ bool tessera::checkConfigBeside(const DriverOptions &options,
                                 const char *metadata,
                                 const std::string &weights) {
   std::string config = configBeside(options, weights);
-  auto parsed = parseJson(metadata, json_kinds::metadata);
-  const json::Object *root = parsed ? parsed->getAsObject() : nullptr;
-  if (!parsed)
-    llvm::consumeError(parsed.takeError());
-  const json::Object *own = root ? root->getObject("model_keys") : nullptr;
+  llvm::Expected<program::Program> read = program::readProgram(metadata);
+  if (!read)
+    llvm::consumeError(read.takeError()); // The runtime has parsed it, too.
+  const json::Object *own =
+      read && read->modelKeys ? &*read->modelKeys : nullptr;
   if (config.empty() || !own)
     return true;
   std::optional<json::Object> other = keysOf(options, config);

@@ -7,7 +7,7 @@
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Options/Counted.h"
 #include "tessera/Partition/ConversionReasons.h"
-#include "tools/tessera/report/Place.h"
+#include "tessera/Program/PartName.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -120,7 +120,7 @@ void LineCollector::findKernels() {
 }
 
 static int64_t layerOfOp(Operation *op) {
-  return layerOf(nn::partOf(op->getLoc()));
+  return program::layerOfPart(nn::partOf(op->getLoc())).number;
 }
 
 static int64_t firstLayer(func::FuncOp func) {
@@ -138,8 +138,8 @@ LineFacts LineCollector::factsOf(Operation *op, unsigned depth) const {
   facts.depth = depth;
   facts.op = op->getName().getStringRef().str();
   StringRef part = nn::partOf(op->getLoc());
-  facts.layer = layerOf(part);
-  facts.place = placeOf(part, facts.layer);
+  facts.layer = program::layerOfPart(part).number;
+  facts.place = program::placeOf(part);
   facts.phase = nn::stringifyPhase(nn::phaseOf(op)).str();
   auto convert = dyn_cast<dist::ConvertOp>(op);
   // Before there is an optimizer, nobody knows what becomes of a gradient.
@@ -187,8 +187,8 @@ void LineCollector::addArguments(func::FuncOp func) {
     facts.kind = LineFacts::Kind::Argument;
     facts.depth = 1;
     std::string name = nameOfArgument(func, number);
-    facts.layer = layerOf(name);
-    facts.place = placeOf(name, facts.layer);
+    facts.layer = program::layerOfPart(name).number;
+    facts.place = program::placeOf(name);
     if (!isShown(facts.layer)) {
       ++hidden;
       continue;

@@ -9,7 +9,6 @@
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/report/Report.h"
-#include "tools/tessera/simulate/ReadProgram.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -67,16 +66,16 @@ static std::optional<std::string> compile(const std::string &path,
 /// are at both sides of its end.
 static int64_t endOfChunk(const Report &report, size_t chunk) {
   const auto &chunks = report.pipeline->chunks;
-  if (auto last = report.layerModes->layerOf(chunks[chunk].last))
+  if (auto last = report.program.layers->layerOf(chunks[chunk].last))
     return *last + 1;
   if (chunk + 1 == chunks.size())
-    return static_cast<int64_t>(report.layerModes->layers());
-  return report.layerModes->layerOf(chunks[chunk + 1].first).value_or(-1);
+    return static_cast<int64_t>(report.program.layers->layers());
+  return report.program.layers->layerOf(chunks[chunk + 1].first).value_or(-1);
 }
 
 /// A layer that is cut belongs to the chunk in which it begins.
 static std::vector<std::vector<int64_t>> layersOfChunks(const Report &report) {
-  if (!report.layerModes || report.layerModes->layers() == 0)
+  if (!report.program.layers || report.program.layers->layers() == 0)
     return {};
   size_t count = report.pipeline ? report.pipeline->chunks.size() : 1;
   std::vector<std::vector<int64_t>> chunks(count);
@@ -84,7 +83,7 @@ static std::vector<std::vector<int64_t>> layersOfChunks(const Report &report) {
   for (size_t chunk = 0; chunk < count; ++chunk) {
     int64_t end = report.pipeline
                       ? endOfChunk(report, chunk)
-                      : static_cast<int64_t>(report.layerModes->layers());
+                      : static_cast<int64_t>(report.program.layers->layers());
     if (end < 0)
       return {};
     while (next < end)
@@ -141,10 +140,17 @@ static CompiledStep compileStep(const std::string &path,
   plan.evaluation = false; // a search is about the step
   std::optional<std::string> metadata =
       compile(path, plan, verification, step.problem);
-  if (metadata && step.report.read(*metadata))
-    step.program = readProgram(*metadata, step.report);
-  if (!step.program && step.problem.empty())
-    step.problem = "its program cannot be read";
+  if (!metadata || !step.report.read(*metadata)) {
+    step.problem =
+        step.problem.empty() ? "its program cannot be read" : step.problem;
+    return step;
+  }
+  llvm::Expected<simulate::Program> program =
+      simulate::readStep(*metadata, step.report.program);
+  if (program)
+    step.program = std::move(*program);
+  else
+    step.problem = llvm::toString(program.takeError());
   return step;
 }
 

@@ -1,8 +1,9 @@
 //===- ArenaReport.cpp - what a rank's memory holds over a step -----------===//
 
 #include "tools/tessera/report/ArenaReport.h"
-#include "tools/tessera/report/Place.h"
+#include "tessera/Program/PartName.h"
 #include "llvm/ADT/STLExtras.h"
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -26,8 +27,8 @@ static void addAlive(std::vector<AliveGroup> &groups,
     return entry.getString(key).value_or("").str();
   };
   std::string name = text("name");
-  int64_t layer = layerOf(name);
-  AliveGroup group{text("kind"), text("op"), placeOf(name, layer), {}, 0, 0};
+  int64_t layer = program::layerOfPart(name).number;
+  AliveGroup group{text("kind"), text("op"), program::placeOf(name), {}, 0, 0};
   auto same = find_if(groups, [&](const AliveGroup &other) {
     return std::tie(other.kind, other.op, other.place) ==
            std::tie(group.kind, group.op, group.place);
@@ -50,26 +51,31 @@ static json::Array aliveJson(const json::Array &entries) {
   });
   json::Array list;
   for (const AliveGroup &group : groups)
-    list.push_back(json::Object{{"kind", group.kind},
-                                {"op", group.op},
-                                {"where", placeText(group.place, group.layers)},
-                                {"count", group.count},
-                                {"bytes", group.bytes}});
+    list.push_back(
+        json::Object{{"kind", group.kind},
+                     {"op", group.op},
+                     {"where", program::placeText(group.place, group.layers)},
+                     {"count", group.count},
+                     {"bytes", group.bytes}});
   return list;
 }
 
-json::Object tessera::arenaReport(const json::Object &arena) {
-  json::Object report(arena);
-  if (json::Object *kinds = report.getObject("by_kind"))
-    for (const auto &[kind, bytes] : json::Object(*kinds))
-      if (bytes.getAsInteger() == 0)
-        kinds->erase(kind);
-  if (json::Object *overStep = report.getObject("over_step"))
-    if (const json::Array *alive = overStep->getArray("alive"))
-      (*overStep)["alive"] = aliveJson(json::Array(*alive));
-  if (json::Array *stages = report.getArray("stages"))
-    for (json::Value &stage : *stages)
-      if (const json::Object *each = stage.getAsObject())
-        stage = arenaReport(json::Object(*each));
+json::Object tessera::arenaReport(const program::Arena &arena) {
+  json::Object kinds;
+  for (const auto &[kind, bytes] : arena.byKind)
+    if (bytes)
+      kinds[kind] = bytes;
+  json::Object report{{"bytes", arena.bytes}, {"by_kind", std::move(kinds)}};
+  if (arena.overStep) {
+    json::Object overStep(*arena.overStep);
+    if (const json::Array *alive = arena.overStep->getArray("alive"))
+      overStep["alive"] = aliveJson(*alive);
+    report["over_step"] = std::move(overStep);
+  }
+  json::Array stages;
+  for (const program::Arena &stage : arena.stages)
+    stages.push_back(arenaReport(stage));
+  if (!stages.empty())
+    report["stages"] = std::move(stages);
   return report;
 }

@@ -3,6 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_ARENAREPORT_H
 #define TESSERA_TOOLS_TESSERA_REPORT_ARENAREPORT_H
 
+#include "tessera/Program/Program.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera {
@@ -10,7 +11,7 @@ namespace tessera {
 /// The arena of docs/Artifact.md's metadata for `tessera report --json`: bytes,
 /// kinds and moments as they are; what is alive at the peak, of equal parts of
 /// all layers together, the largest first. With stages each one's as well.
-llvm::json::Object arenaReport(const llvm::json::Object &arena);
+llvm::json::Object arenaReport(const program::Arena &arena);
 
 } // namespace tessera
 

@@ -9,52 +9,46 @@
 using namespace llvm;
 using namespace tessera;
 
-void OwnersReport::readTensor(const json::Object &tensor) {
-  StringRef role = tensor.getString("role").value_or("");
-  int64_t elements = 1;
-  for (const json::Value &size : *tensor.getArray("local_shape"))
-    elements *= size.getAsInteger().value_or(0);
-  int64_t element = tensor.getString("dtype") == "f64"    ? 8
-                    : tensor.getString("dtype") == "bf16" ? 2
-                                                          : 4;
-  if (role == "parameter")
-    parameterBytes += elements * element;
-  if (role != "moment1" && role != "moment2")
+void OwnersReport::addTensor(const program::Tensor &tensor) {
+  int64_t bytes = tensor.bytesOfRank();
+  if (tensor.role == "parameter")
+    parameterBytes += bytes;
+  if (tensor.role != "moment1" && tensor.role != "moment2")
     return;
-  stateBytes += elements * element;
-  for (auto [owner, offset] : zip(owners, *tensor.getArray("offsets")))
-    if (offset.getAsInteger().value_or(-1) >= 0) {
-      owner.stateBytes += elements * element;
-      owner.tensors += role == "moment1";
-      owner.elements += role == "moment1" ? elements : 0;
+  stateBytes += bytes;
+  bool isFirst = tensor.role == "moment1";
+  for (auto [owner, offset] : zip(owners, tensor.offsets))
+    if (offset >= 0) {
+      owner.stateBytes += bytes;
+      owner.tensors += isFirst;
+      owner.elements += isFirst ? tensor.elementsOfRank() : 0;
     }
 }
 
-bool OwnersReport::read(const json::Object &root) {
-  const json::Object *programs = root.getObject("pipeline");
-  if (!programs || !programs->getBoolean("owners").value_or(false))
-    return false;
-  StringRef axis = *programs->getString("axis");
-  const json::Array &arenas = *root.getObject("arena")->getArray("stages");
-  const json::Array &reports = *root.getObject("report")->getArray("stages");
-  owners.resize(reports.size());
-  for (auto [owner, arena, report] : zip(owners, arenas, reports)) {
-    owner.arenaBytes = *arena.getAsObject()->getInteger("bytes");
-    const json::Object *traffic =
-        report.getAsObject()->getObject("communication_per_rank");
-    if (const json::Object *own = traffic->getObject(axis)) {
-      owner.sent = own->getInteger("sent").value_or(0);
-      owner.received = own->getInteger("received").value_or(0);
+std::optional<OwnersReport> OwnersReport::of(const program::Program &program) {
+  if (!program.pipeline || !program.pipeline->hasOwners ||
+      program.totals.stages.empty())
+    return std::nullopt;
+  OwnersReport report;
+  report.owners.resize(program.totals.stages.size());
+  for (auto [owner, arena, totals] :
+       zip(report.owners, program.arena.stages, program.totals.stages)) {
+    owner.arenaBytes = arena.bytes;
+    auto traffic = totals.traffic.find(program.pipeline->axis);
+    if (traffic != totals.traffic.end()) {
+      owner.sent = traffic->second.sent;
+      owner.received = traffic->second.received;
     }
   }
-  for (const json::Value &tensor : *root.getArray("tensors"))
-    readTensor(*tensor.getAsObject());
-  busiest = max_element(owners,
-                        [](const Owner &a, const Owner &b) {
-                          return a.sent + a.received < b.sent + b.received;
-                        }) -
-            owners.begin();
-  return true;
+  for (const program::Tensor &tensor : program.tensors)
+    report.addTensor(tensor);
+  report.busiest =
+      max_element(report.owners,
+                  [](const Owner &a, const Owner &b) {
+                    return a.sent + a.received < b.sent + b.received;
+                  }) -
+      report.owners.begin();
+  return report;
 }
 
 /// A gradient is received n - 1 times by its owner, a parameter once by each of

@@ -6,7 +6,9 @@
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_OWNERSREPORT_H
 #define TESSERA_TOOLS_TESSERA_REPORT_OWNERSREPORT_H
 
+#include "tessera/Program/Program.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,8 @@ struct OwnersReport {
     int64_t sent = 0, received = 0, arenaBytes = 0;
   };
 
-  /// False where the metadata has no owners.
-  bool read(const llvm::json::Object &root);
+  /// Returns nothing where the program has no owners.
+  static std::optional<OwnersReport> of(const program::Program &program);
   std::string text(size_t width) const;
   llvm::json::Object json() const;
 
@@ -30,7 +32,7 @@ struct OwnersReport {
   int64_t parameterBytes = 0, stateBytes = 0;
 
 private:
-  void readTensor(const llvm::json::Object &tensor);
+  void addTensor(const program::Tensor &tensor);
   /// A ring sends, and receives, 2 (n - 1) / n of the gradients.
   int64_t ringBytes() const;
 };

@@ -25,104 +25,36 @@ static std::optional<Task> parseTask(StringRef text) {
   return std::nullopt;
 }
 
-/// Of one stage; false where it is malformed.
-static bool readTasks(const json::Array &list, ProgramTasks &tasks) {
-  int64_t calls = 0;
-  for (const json::Value &value : list) {
-    const json::Object *task = value.getAsObject();
-    std::optional<StringRef> name =
-        task ? task->getString("name") : std::nullopt;
-    std::optional<int64_t> begin =
-        task ? task->getInteger("begin") : std::nullopt;
-    std::optional<int64_t> end = task ? task->getInteger("end") : std::nullopt;
-    std::optional<bool> last = task ? task->getBoolean("last") : std::nullopt;
-    if (!name || !begin || !end || !last || *begin < calls || *end < *begin)
-      return false;
-    tasks.tasks.push_back({name->str(), {*begin, *end}, *last});
-    calls = *end;
-  }
-  return true;
-}
-
-/// One run of tasks, written out; `next` has the micro-batch of each task.
-static bool readRun(const json::Array &run, int64_t microBatches,
-                    std::vector<int64_t> &next, ProgramTasks &tasks) {
-  int64_t times = run.empty() ? 0 : run[0].getAsInteger().value_or(0);
-  if (times < 1 || times > microBatches || run.size() < 2)
-    return false;
-  for (int64_t k = 0; k < times; ++k)
-    for (const json::Value &number : drop_begin(run)) {
-      int64_t task = number.getAsInteger().value_or(-1);
-      if (task < 0 || task >= static_cast<int64_t>(next.size()) ||
-          next[task] >= microBatches)
-        return false;
-      tasks.order.push_back({task, next[task]++});
-    }
-  return true;
-}
-
-/// Of one stage. Tasks of the last micro-batch run for that one alone, others
-/// for one after the other.
-static bool readOrder(const json::Array &runs, int64_t microBatches,
-                      ProgramTasks &tasks) {
-  std::vector<int64_t> next;
-  for (const ProgramTasks::Task &task : tasks.tasks)
-    next.push_back(task.isLast ? microBatches - 1 : 0);
-  return all_of(runs, [&](const json::Value &run) {
-    return run.getAsArray() &&
-           readRun(*run.getAsArray(), microBatches, next, tasks);
-  });
-}
-
-bool PipelineReport::readTasks(const json::Object &pipeline) {
-  const json::Array *lists = pipeline.getArray("tasks");
-  const json::Array *orders = pipeline.getArray("order");
-  if (!lists || !orders || lists->size() != orders->size() ||
-      static_cast<int64_t>(lists->size()) != schedule.shape.stages)
-    return false;
-  for (auto [list, order] : llvm::zip(*lists, *orders)) {
-    tasks.emplace_back();
-    if (!list.getAsArray() || !order.getAsArray() ||
-        !::readTasks(*list.getAsArray(), tasks.back()) ||
-        !readOrder(*order.getAsArray(), schedule.shape.microBatches,
-                   tasks.back()))
-      return false;
-  }
-  return true;
-}
-
 /// A chunk that is an embedding alone has gradients of weights only. In the
 /// schedule its backward task stands before them.
-static bool hasBackward(const ProgramTasks &tasks, int64_t chunk) {
-  return any_of(tasks.tasks, [&](const ProgramTasks::Task &task) {
+static bool hasBackward(const program::StageTasks &tasks, int64_t chunk) {
+  return any_of(tasks.tasks, [&](const program::Task &task) {
     std::optional<Task> parsed = parseTask(task.name);
     return parsed && parsed->kind == TaskKind::Backward &&
            parsed->chunk == chunk;
   });
 }
 
-bool PipelineReport::readSchedule(const json::Object &pipeline) {
-  auto number = [&](StringRef key) {
-    return pipeline.getInteger(key).value_or(0);
-  };
-  auto kind =
-      fromName<ScheduleKind>(pipeline.getString("schedule").value_or("").str());
-  schedule.shape = {number("stages"), number("virtual_stages"),
-                    number("micro_batches")};
-  const json::Array *chunks = pipeline.getArray("chunks");
-  if (!kind || !chunks || schedule.shape.stages < 1 ||
-      schedule.shape.stages > static_cast<int64_t>(chunks->size()))
+bool PipelineReport::readSchedule(const program::Pipeline &pipeline) {
+  auto kind = fromName<ScheduleKind>(pipeline.schedule);
+  schedule.shape = {pipeline.stages, pipeline.virtualStages,
+                    pipeline.microBatches};
+  chunks = pipeline.chunks;
+  if (!kind || schedule.shape.stages < 1 ||
+      schedule.shape.stages > static_cast<int64_t>(chunks.size()))
     return false;
   schedule.kind = *kind;
-  if (!pipeline.get("tasks")) {
+  if (!pipeline.tasks) {
     tasks.resize(schedule.shape.stages);
     return true;
   }
-  if (!readTasks(pipeline))
+  auto known = pipeline.stageTasks();
+  if (!known)
     return false;
-  for (const ProgramTasks &each : tasks) {
+  tasks = std::move(*known);
+  for (const program::StageTasks &each : tasks) {
     schedule.stages.emplace_back();
-    for (ProgramTasks::Entry entry : each.order)
+    for (program::TaskEntry entry : each.order)
       if (std::optional<Task> task = parseTask(each.tasks[entry.task].name)) {
         task->microBatch = entry.microBatch;
         if (task->kind == TaskKind::Weights && !hasBackward(each, task->chunk))
@@ -134,53 +66,48 @@ bool PipelineReport::readSchedule(const json::Object &pipeline) {
   return true;
 }
 
-void PipelineReport::readStages(const json::Object &root) {
+bool PipelineReport::addStages(const program::Program &program) {
   stages.resize(schedule.shape.stages);
-  for (const json::Value &value :
-       *root.getObject("pipeline")->getArray("chunks")) {
-    const json::Object &chunk = *value.getAsObject();
-    int64_t stage = *chunk.getInteger("stage");
-    std::string first = chunk.getString("first").value_or("").str();
-    std::string last = chunk.getString("last").value_or("").str();
-    std::string &text = stages[stage].chunks;
-    text += (text.empty() ? "" : ", ") + first +
-            (first == last ? "" : " - " + last);
-    chunks.push_back({stage, first, last});
+  for (const program::Chunk &chunk : chunks) {
+    if (chunk.stage >= schedule.shape.stages)
+      return false;
+    std::string &text = stages[chunk.stage].chunks;
+    text += (text.empty() ? "" : ", ") + chunk.first +
+            (chunk.first == chunk.last ? "" : " - " + chunk.last);
   }
-  const json::Array &arenas = *root.getObject("arena")->getArray("stages");
-  const json::Array &reports = *root.getObject("report")->getArray("stages");
-  for (auto [stage, arena, report] : zip(stages, arenas, reports)) {
-    stage.arenaBytes = *arena.getAsObject()->getInteger("bytes");
-    const json::Object &numbers = *report.getAsObject();
-    stage.parameters = *numbers.getInteger("parameters_per_rank");
-    for (const auto &[phase, flops] : *numbers.getObject("flops_per_rank"))
-      stage.flops += flops.getAsNumber().value_or(0);
-    const json::Object *traffic =
-        numbers.getObject("communication_per_rank")->getObject(kPipelineAxis);
-    if (traffic)
-      stage.bytesSent = static_cast<int64_t>(
-          traffic->getNumber("ring_bytes_sent").value_or(0));
+  for (auto [stage, arena, totals] :
+       zip(stages, program.arena.stages, program.totals.stages)) {
+    stage.arenaBytes = arena.bytes;
+    stage.parameters = totals.parametersOfRank;
+    stage.flops = static_cast<double>(totals.flopsOfRank.all());
+    if (auto traffic = totals.traffic.find(kPipelineAxis);
+        traffic != totals.traffic.end())
+      stage.bytesSent = static_cast<int64_t>(traffic->second.ringBytes);
   }
-}
-
-bool PipelineReport::read(const json::Object &root) {
-  const json::Object *pipeline = root.getObject("pipeline");
-  if (!pipeline || !readSchedule(*pipeline))
-    return false;
-  readStages(root);
-  if (!isInTurn())
-    return simulateSchedule(*pipeline);
-  alike.bubble = 1 - 1.0 / static_cast<double>(schedule.shape.stages);
-  alike.inFlight.assign(schedule.shape.stages, 1);
-  byFlops = alike;
   return true;
 }
 
-bool PipelineReport::simulateSchedule(const json::Object &pipeline) {
+std::optional<PipelineReport>
+PipelineReport::of(const program::Program &program) {
+  PipelineReport report;
+  if (!program.pipeline || !report.readSchedule(*program.pipeline) ||
+      !report.addStages(program))
+    return std::nullopt;
+  if (!report.isInTurn())
+    return report.simulateSchedule() ? std::optional(std::move(report))
+                                     : std::nullopt;
+  int64_t stages = report.schedule.shape.stages;
+  report.alike.bubble = 1 - 1.0 / static_cast<double>(stages);
+  report.alike.inFlight.assign(stages, 1);
+  report.byFlops = report.alike;
+  return report;
+}
+
+bool PipelineReport::simulateSchedule() {
   alike = simulate(schedule, Times::equal(schedule.shape));
   Times times;
-  for (const json::Value &chunk : *pipeline.getArray("chunks")) {
-    double flops = chunk.getAsObject()->getNumber("forward_flops").value_or(0);
+  for (const program::Chunk &chunk : chunks) {
+    auto flops = static_cast<double>(chunk.forwardFlops);
     flops = std::max(flops, 1.0); // an embedding alone
     for (auto *each : {&times.forward, &times.backward, &times.weights})
       each->push_back(flops);

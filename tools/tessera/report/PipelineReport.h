@@ -1,13 +1,14 @@
 //===- PipelineReport.h - the stages of an artifact -------------*- C++ -*-===//
-// Reads the schedule of docs/Artifact.md's "pipeline" and simulates it.
+// Simulates the schedule of a program.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_PIPELINEREPORT_H
 #define TESSERA_TOOLS_TESSERA_REPORT_PIPELINEREPORT_H
 
+#include "tessera/Program/Program.h"
 #include "tessera/Schedule/Simulation.h"
-#include "tools/tessera/report/Windows.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
 
 namespace tessera {
 
@@ -19,8 +20,9 @@ struct PipelineReport {
     double flops = 0;
   };
 
-  /// False where the metadata has no pipeline, or none that can be simulated.
-  bool read(const llvm::json::Object &root);
+  /// Returns nothing where the program has no pipeline, or none that can be
+  /// simulated.
+  static std::optional<PipelineReport> of(const program::Program &program);
   std::string text(size_t width) const;
   llvm::json::Object json() const;
   /// Rows of requests go through the stages, which work in turn.
@@ -29,24 +31,17 @@ struct PipelineReport {
   /// where stages work in turn.
   std::string picture() const;
 
-  /// Parts of the model, as ops name them.
-  struct Chunk {
-    int64_t stage = 0;
-    std::string first, last; ///< "h.4.attn", "h.5.mlp".
-  };
-
   pipeline::PipelineSchedule schedule;
-  std::vector<Chunk> chunks;
+  std::vector<program::Chunk> chunks;
   pipeline::Simulation alike;   ///< All chunks take the same time.
   pipeline::Simulation byFlops; ///< A chunk's time is its flops.
   std::vector<Stage> stages;
-  std::vector<ProgramTasks> tasks; ///< By stage.
+  std::vector<program::StageTasks> tasks; ///< Those of each stage.
 
 private:
-  bool readSchedule(const llvm::json::Object &pipeline);
-  bool readTasks(const llvm::json::Object &pipeline);
-  bool simulateSchedule(const llvm::json::Object &pipeline);
-  void readStages(const llvm::json::Object &root);
+  bool readSchedule(const program::Pipeline &pipeline);
+  bool addStages(const program::Program &program);
+  bool simulateSchedule();
   llvm::json::Array timesJson() const;
 };
 

@@ -3,10 +3,9 @@
 #include "tools/tessera/report/Report.h"
 #include "tessera/Json/ParseJson.h"
 #include "tessera/Options/Counted.h"
+#include "tessera/Program/ProgramJson.h"
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/report/ArenaReport.h"
-#include "tools/tessera/report/JsonList.h"
-#include "tools/tessera/report/Place.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/report/Theory.h"
@@ -18,6 +17,8 @@
 
 using namespace llvm;
 using namespace tessera;
+using program::Call;
+using program::Tensor;
 
 /// What names the processor in the metadata of a target.
 static const char *processorKey(const std::string &device) {
@@ -25,119 +26,62 @@ static const char *processorKey(const std::string &device) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reading
+// Facts that follow from a program
 //===----------------------------------------------------------------------===//
 
-static std::string stringOf(const json::Object *object, StringRef key) {
-  std::optional<StringRef> text;
-  if (object)
-    text = object->getString(key);
-  return text.value_or("").str();
-}
-
-static int64_t integerOf(const json::Object *object, StringRef key,
-                         int64_t otherwise = 0) {
-  return object ? object->getInteger(key).value_or(otherwise) : otherwise;
-}
-
-static int64_t elementsOf(const json::Array *shape) {
-  int64_t elements = 1;
-  if (shape)
-    for (const json::Value &size : *shape)
-      elements *= size.getAsInteger().value_or(0);
-  return elements;
-}
-
 /// The size of an activation, as the model's own config has it.
-static int64_t hiddenSize(const json::Object &root) {
-  Expected<json::Value> config =
-      parseJson(stringOf(root.getObject("config_files"), "config.json"),
-                json_kinds::config);
+static int64_t hiddenSize(const program::Program &program) {
+  auto text = program.configFiles.find("config.json");
+  if (text == program.configFiles.end())
+    return 0;
+  Expected<json::Value> config = parseJson(text->second, json_kinds::config);
   if (!config) {
     consumeError(config.takeError());
     return 0;
   }
-  int64_t size = integerOf(config->getAsObject(), "n_embd");
-  return size ? size : integerOf(config->getAsObject(), "hidden_size");
+  const json::Object *keys = config->getAsObject();
+  for (const char *key : {"n_embd", "hidden_size"})
+    if (int64_t size = keys ? keys->getInteger(key).value_or(0) : 0)
+      return size;
+  return 0;
 }
 
-void Report::readModel(const json::Object &root) {
-  const json::Object *model = root.getObject("model");
-  hidden = hiddenSize(root);
-  family = stringOf(model, "family");
-  layers = integerOf(model, "layers");
-  vocabulary = integerOf(model, "vocabulary");
-  sequence = integerOf(model, "sequence");
-  target = integerOf(model, "target", 0);
-  batch = integerOf(model, "batch");
-  microBatches = integerOf(model, "micro_batches", 1);
-  if (int64_t slots = integerOf(model, "slots")) {
-    const json::Object *mixed = root.getObject("mixed");
-    int64_t lanes = integerOf(model, "lanes", 1);
-    generation = {lanes * slots, integerOf(model, "places"),
-                  lanes * integerOf(model, "prefill_chunk"),
-                  static_cast<double>(integerOf(mixed, "flops_per_rank")),
-                  integerOf(model, "candidates", 0)};
-  }
-  if (int64_t predictions = integerOf(model, "predictions", -1);
-      predictions >= 0)
-    encoding = {predictions};
-  precision = stringOf(&root, "precision");
-  if (const json::Array *tensors = root.getArray("tensors"))
-    int8Matrices = llvm::count_if(*tensors, [](const json::Value &tensor) {
-      return stringOf(tensor.getAsObject(), "role") == "scale";
-    });
-  readLearningRate(root.getObject("optimizer"));
-  device = stringOf(root.getObject("target"), "device");
-  processor = stringOf(root.getObject("target"), processorKey(device));
-  if (LayerModes modes; modes.read(root))
-    layerModes = std::move(modes);
-  const json::Object *again = root.getObject("recompute");
-  recompute = stringOf(again, "mode");
-  if (int64_t count = integerOf(again, "layers", -1); count >= 0)
-    recompute += ", first " + counted(count, "layer");
-  std::string ranges = stringOf(again, "ranges");
-  if (recompute == nameOf(Recompute::None) && ranges.empty())
-    recompute.clear();
-  if (!ranges.empty())
-    recompute += ", layers " + ranges;
-  if (const json::Array *axes = root.getArray("mesh"))
-    for (const json::Value &axis : *axes) {
-      int64_t size = integerOf(axis.getAsObject(), "size", 1);
-      ranks *= size;
-      mesh += (mesh.empty() ? "" : ",") + stringOf(axis.getAsObject(), "axis") +
-              "=" + std::to_string(size);
-    }
+static std::string recomputeText(const program::Program &program) {
+  if (!program.recompute)
+    return "";
+  const program::Recomputation &again = *program.recompute;
+  std::string text = again.mode;
+  if (again.layers >= 0)
+    text += ", first " + counted(again.layers, "layer");
+  if (text == nameOf(Recompute::None) && again.ranges.empty())
+    text.clear();
+  return again.ranges.empty() ? text : text + ", layers " + again.ranges;
 }
 
 /// An artifact that says nothing of the kind of its schedule has a cosine.
-void Report::readLearningRate(const json::Object *optimizer) {
-  if (!optimizer)
-    return;
-  learningRate.largest = optimizer->getNumber("lr").value_or(0);
-  learningRate.smallest = optimizer->getNumber("min_lr").value_or(0);
-  learningRate.warmupSteps = integerOf(optimizer, "warmup_steps", 0);
-  learningRate.totalSteps = integerOf(optimizer, "total_steps", 0);
-  learningRate.decaySteps = integerOf(optimizer, "decay_steps", 0);
-  if (auto kind =
-          fromName<LearningRateSchedule>(stringOf(optimizer, "schedule")))
-    learningRate.schedule = *kind;
+LearningRateOptions Report::learningRate() const {
+  const program::Optimizer &optimizer = program.optimizer;
+  LearningRateOptions rate;
+  rate.largest = optimizer.lr;
+  rate.smallest = optimizer.minLr;
+  rate.warmupSteps = optimizer.warmupSteps;
+  rate.totalSteps = optimizer.totalSteps;
+  rate.decaySteps = optimizer.decaySteps;
+  if (auto kind = fromName<LearningRateSchedule>(optimizer.schedule))
+    rate.schedule = *kind;
+  return rate;
 }
 
-void Report::readTensors(const json::Object &root) {
-  const json::Array *tensors = root.getArray("tensors");
-  if (!tensors)
-    return;
-  for (const json::Value &value : *tensors) {
-    const json::Object *tensor = value.getAsObject();
-    if (stringOf(tensor, "role") != "parameter")
+void Report::countTensors() {
+  for (const Tensor &tensor : program.tensors) {
+    int8Matrices += tensor.role == "scale";
+    if (tensor.role != "parameter")
       continue;
-    int64_t elements = elementsOf(tensor->getArray("shape"));
-    parameters += elements;
-    hasAdapters |= stringOf(tensor, "name").rfind("base_model.model.", 0) == 0;
-    if (!tensor->getBoolean("frozen").value_or(false))
-      trainedParameters += elements;
-    parametersOfRank += elementsOf(tensor->getArray("local_shape"));
+    parameters += tensor.elements();
+    hasAdapters |= StringRef(tensor.name).starts_with("base_model.model.");
+    if (!tensor.frozen)
+      trainedParameters += tensor.elements();
+    parametersOfRank += tensor.elementsOfRank();
   }
   if (!pipeline)
     return;
@@ -146,130 +90,34 @@ void Report::readTensors(const json::Object &root) {
     parametersOfRank = std::max(parametersOfRank, stage.parameters);
 }
 
-void Report::readArena(const json::Object &root) {
-  if (const json::Object *measured = root.getObject("evaluation"))
-    evaluation = {static_cast<double>(integerOf(measured, "flops_per_rank")),
-                  integerOf(measured, "adds")};
-  const json::Object *arena = root.getObject("arena");
-  arenaBytes = integerOf(arena, "bytes");
-  if (arena)
-    arenaJson = arenaReport(*arena);
-  const json::Object *kinds = arena ? arena->getObject("by_kind") : nullptr;
-  if (!kinds)
-    return;
-  for (const auto &[kind, value] : *kinds)
-    if (int64_t bytes = value.getAsInteger().value_or(0))
-      memory.push_back({kind.str(), bytes});
+void Report::listMemory() {
+  for (const auto &[kind, bytes] : program.arena.byKind)
+    if (bytes)
+      memory.push_back({kind, bytes});
   llvm::sort(memory, [](const auto &a, const auto &b) {
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
 }
 
-static bool isCollective(StringRef op) {
-  return op == "all_reduce" || op == "all_gather" || op == "reduce_scatter" ||
-         op == "all_to_all" || op == "exchange_rows" || op == "broadcast" ||
-         op == "shift" || op == "zigzag" || op == "send" || op == "receive" ||
-         op == "all_gather_coalesced" || op == "reduce_scatter_coalesced";
-}
-
-/// "bucket 3 of stage 1" -> "bucket # of stage 1", and its number; -1: none.
-static int64_t markBucket(std::string &name) {
-  StringRef rest = name;
-  if (!rest.consume_front("bucket "))
-    return -1;
-  rest.consume_front("of shards ");
-  size_t prefix = name.size() - rest.size();
-  uint64_t number = 0;
-  if (rest.consumeInteger(10, number) ||
-      !(rest.empty() || rest.starts_with(" ")))
-    return -1;
-  name = (StringRef(name).take_front(prefix) + "#" + rest).str();
-  return static_cast<int64_t>(number);
-}
-
-static CollectiveGroup groupOf(const json::Object &op, Window window) {
-  CollectiveGroup group;
-  std::string name = stringOf(&op, "op");
-  StringRef kind = name;
-  kind.consume_back("_coalesced"); // the number of tensors tells it
-  group.kind = kind.str();
-  int64_t layer = integerOf(&op, "layer", -1);
-  group.place = placeOf(stringOf(&op, "name"), layer);
-  if (int64_t bucket = markBucket(group.place); bucket >= 0) {
-    group.isBucket = true;
-    group.numbers.insert(bucket);
-  }
-  group.phase = stringOf(&op, "phase");
-  group.reason = stringOf(&op, "reason");
-  group.bytesOfCall = group.leastBytes = integerOf(&op, "bytes");
-  group.calls = integerOf(&op, "times", 1);
-  group.tensors = group.calls * integerOf(&op, "tensors", 1);
-  group.bytesOfStep = group.calls * group.bytesOfCall;
-  if (window.end) {
-    group.asyncCalls = group.calls;
-    group.windows[integerOf(&op, "stage")].push_back(window);
-  }
-  if (layer >= 0)
-    group.numbers.insert(layer);
-  if (const json::Array *axes = op.getArray("axes"))
-    for (const json::Value &axis : *axes)
-      group.axes += (group.axes.empty() ? "" : ",") +
-                    axis.getAsString().value_or("").str();
-  return group;
-}
-
-bool CollectiveGroup::isAlike(const CollectiveGroup &other) const {
-  return kind == other.kind && axes == other.axes && place == other.place &&
-         phase == other.phase && reason == other.reason &&
-         isBucket == other.isBucket &&
-         (isBucket || bytesOfCall == other.bytesOfCall) &&
-         numbers.empty() == other.numbers.empty();
-}
-
-void CollectiveGroup::add(const CollectiveGroup &other) {
-  calls += other.calls;
-  tensors += other.tensors;
-  bytesOfCall = std::max(bytesOfCall, other.bytesOfCall);
-  leastBytes = std::min(leastBytes, other.leastBytes);
-  bytesOfStep += other.bytesOfStep;
-  asyncCalls += other.asyncCalls;
-  numbers.insert(other.numbers.begin(), other.numbers.end());
-  for (const auto &[stage, more] : other.windows)
-    llvm::append_range(windows[stage], more);
-}
-
-void Report::readCollective(const json::Object &op, Window window) {
-  CollectiveGroup group = groupOf(op, window);
-  auto same = llvm::find_if(collectives, [&](const CollectiveGroup &other) {
-    return other.isAlike(group);
-  });
-  if (same == collectives.end())
-    collectives.push_back(std::move(group));
-  else
-    same->add(group);
-}
-
-void Report::readOp(const json::Object &op, std::vector<ProgramWork> &work) {
-  int64_t stage = integerOf(&op, "stage");
-  if (stage < 0 || stage >= programs())
+void Report::addCall(const Call &call, std::vector<ProgramWork> &work) {
+  int64_t stage = call.stage.value_or(0);
+  if (stage >= programs())
     return;
-  std::string name = stringOf(&op, "op");
-  int64_t times = integerOf(&op, "times", 1);
-  double once = op.getNumber("flops").value_or(0);
-  double count = once * static_cast<double>(times);
+  auto once = static_cast<double>(call.flops);
+  double count = once * static_cast<double>(call.times);
   flops[stage] += count;
-  if (stringOf(&op, "phase") == "recompute")
+  if (call.recomputes())
     recomputed[stage] += count;
+  hasExperts |= call.role == program::CallRole::Routing;
   // Owners run much the same programs, so only one is shown.
   bool isShown = !owners || stage == owners->busiest;
-  Window window{work[stage].calls(), integerOf(&op, "wait")};
-  if (isCollective(name) && isShown)
-    readCollective(op, window);
-  bool computes = !isCollective(name) && name != "wait";
-  work[stage].add(computes ? Work{1, once} : Work(), times);
+  if (call.communicates() && isShown)
+    addCollective(collectives, call, {work[stage].calls(), call.wait});
+  bool computes = !call.communicates() && call.kind != program::CallKind::Wait;
+  work[stage].add(computes ? Work{1, once} : Work(), call.times);
 }
 
-Error Report::readOps(ArrayRef<StringRef> ops) {
+Error Report::addCalls(StringRef metadata) {
   size_t count = pipeline ? pipeline->stages.size()
                  : owners ? owners->owners.size()
                           : 1;
@@ -277,38 +125,18 @@ Error Report::readOps(ArrayRef<StringRef> ops) {
   recomputed.assign(count, 0);
   std::vector<ProgramWork> work;
   for (size_t stage = 0; stage < count; ++stage)
-    work.emplace_back(pipeline ? pipeline->tasks[stage] : ProgramTasks());
-  for (StringRef text : ops) {
-    Expected<json::Value> value = parseJson(text, json_kinds::metadata);
-    if (!value)
-      return value.takeError();
-    if (const json::Object *op = value->getAsObject())
-      readOp(*op, work);
-  }
+    work.emplace_back(pipeline ? pipeline->tasks[stage]
+                               : program::StageTasks());
+  Error error = program::readCalls(metadata, program, [&](Call &call) {
+    addCall(call, work);
+    return Error::success();
+  });
+  if (error)
+    return error;
   for (size_t stage = 0; stage < count; ++stage)
-    addWorkBeside(static_cast<int64_t>(stage), WorkInTime(work[stage]));
+    addWorkBeside(collectives, static_cast<int64_t>(stage),
+                  WorkInTime(work[stage]));
   return Error::success();
-}
-
-void Report::addWorkBeside(int64_t stage, const WorkInTime &work) {
-  for (CollectiveGroup &group : collectives) {
-    auto own = group.windows.find(stage);
-    if (own == group.windows.end())
-      continue;
-    Work inside = work.inside(own->second);
-    group.beside.ops = std::max(group.beside.ops, inside.ops);
-    group.beside.flops = std::max(group.beside.flops, inside.flops);
-    group.windows.erase(own);
-  }
-}
-
-void Report::readCausalWork(const json::Object &root) {
-  const json::Object *numbers = root.getObject("report");
-  const json::Array *slices =
-      numbers ? numbers->getArray("causal_work") : nullptr;
-  if (slices)
-    for (const json::Value &share : *slices)
-      causalWork.push_back(share.getAsNumber().value_or(0));
 }
 
 static bool printMalformed(Error error) {
@@ -316,46 +144,29 @@ static bool printMalformed(Error error) {
                      toString(std::move(error)));
 }
 
-/// Prints an error and returns null if the text is no JSON object.
-static std::optional<json::Object> readObject(StringRef metadata) {
-  Expected<json::Value> value = parseJson(metadata, json_kinds::metadata);
-  if (!value) {
-    printMalformed(value.takeError());
-    return std::nullopt;
-  }
-  json::Object *root = value->getAsObject();
-  if (root)
-    return std::move(*root);
-  printError("the artifact's metadata is not a JSON object");
-  return std::nullopt;
-}
-
-bool Report::read(StringRef metadata) {
-  JsonList ops = takeList(metadata, "ops");
-  std::optional<json::Object> root = readObject(ops.rest);
-  if (!root)
-    return false;
-  readModel(*root);
-  if (PipelineReport stages; stages.read(*root))
-    pipeline = std::move(stages);
-  if (OwnersReport server; server.read(*root))
-    owners = std::move(server);
-  readTensors(*root);
-  tensors.read(*root);
-  readArena(*root);
-  if (Error error = readOps(ops.entries))
-    return printMalformed(std::move(error));
-  readCausalWork(*root);
+bool Report::readHeadline(StringRef metadata) {
+  Expected<program::Program> read = program::readProgram(metadata);
+  if (!read)
+    return printMalformed(read.takeError());
+  program = std::move(*read);
+  countTensors();
   return true;
 }
 
-bool Report::readHeadline(StringRef metadata) {
-  std::optional<json::Object> root = readObject(takeList(metadata, "ops").rest);
-  if (!root)
-    return false;
-  readModel(*root);
-  readTensors(*root);
-  arenaBytes = integerOf(root->getObject("arena"), "bytes");
+bool Report::read(StringRef metadata) {
+  Expected<program::Program> read = program::readProgram(metadata);
+  if (!read)
+    return printMalformed(read.takeError());
+  program = std::move(*read);
+  hidden = hiddenSize(program);
+  recompute = recomputeText(program);
+  pipeline = PipelineReport::of(program);
+  owners = OwnersReport::of(program);
+  countTensors();
+  tensors.read(program);
+  listMemory();
+  if (Error error = addCalls(metadata))
+    return printMalformed(std::move(error));
   return true;
 }
 
@@ -363,7 +174,10 @@ bool Report::readHeadline(StringRef metadata) {
 // Printing
 //===----------------------------------------------------------------------===//
 
-std::string CollectiveGroup::where() const { return placeText(place, numbers); }
+std::string Report::processor() const {
+  const program::Target &target = program.target;
+  return target.device == nameOf(DeviceKind::Cuda) ? target.arch : target.cpu;
+}
 
 size_t Report::busiest() const {
   return llvm::max_element(flops) - flops.begin();
@@ -371,11 +185,14 @@ size_t Report::busiest() const {
 
 std::string Report::headline() const {
   return formatv("{0}, {1} ({2}), {3} parameters, {4} per rank",
-                 family.empty() ? "model" : printableValue(family),
-                 mesh.empty() ? "serial" : printableValue(mesh),
-                 counted(ranks, "rank"),
+                 program.model.family.empty()
+                     ? "model"
+                     : printableValue(program.model.family),
+                 program.mesh.empty() ? "serial"
+                                      : printableValue(program.mesh.text()),
+                 counted(ranks(), "rank"),
                  countText(static_cast<double>(parameters)),
-                 bytesText(arenaBytes))
+                 bytesText(program.arena.bytes))
       .str();
 }
 
@@ -391,9 +208,8 @@ std::string Report::collectivesText(size_t width) const {
   int64_t total = 0;
   for (const CollectiveGroup &group : collectives) {
     bool isAsync = group.asyncCalls > 0;
-    table.add({group.where(), group.phase.empty() ? "-" : group.phase,
-               group.axes, group.kind, std::to_string(group.calls),
-               std::to_string(group.tensors),
+    table.add({group.where(), nameOf(group.phase), group.axesText(), group.kind,
+               std::to_string(group.calls), std::to_string(group.tensors),
                (group.leastBytes < group.bytesOfCall ? "<= " : "") +
                    std::to_string(group.bytesOfCall),
                std::to_string(group.bytesOfStep),
@@ -411,12 +227,12 @@ std::string Report::collectivesText(size_t width) const {
 std::string Report::causalWorkText() const {
   std::string text;
   raw_string_ostream out(text);
-  interleaveComma(causalWork, out, [&](double share) {
+  interleaveComma(program.totals.causalWork, out, [&](double share) {
     out << formatv("{0:f1} %", 100 * share);
   });
-  double most = *llvm::max_element(causalWork);
+  double most = *llvm::max_element(program.totals.causalWork);
   out << formatv(" (the slowest has {0:f2} times the mean)",
-                 most * static_cast<double>(causalWork.size()));
+                 most * static_cast<double>(program.totals.causalWork.size()));
   return text;
 }
 
@@ -437,7 +253,8 @@ static bool areAlike(const std::vector<double> &numbers) {
 double Report::modelFlops() const {
   double all = 0;
   for (size_t i = 0; i < flops.size(); ++i)
-    all += (flops[i] - recomputed[i]) * static_cast<double>(ranks / programs());
+    all +=
+        (flops[i] - recomputed[i]) * static_cast<double>(ranks() / programs());
   return all;
 }
 
@@ -447,7 +264,7 @@ std::string Report::flopsText() const {
     return "";
   double all = 0;
   for (double each : flops)
-    all += each * static_cast<double>(ranks / programs());
+    all += each * static_cast<double>(ranks() / programs());
   std::string text =
       "flops per step: " + ofRank(countText(most), busiest(), areAlike(flops)) +
       "; " + countText(all) + " over all ranks\n";
@@ -460,40 +277,43 @@ std::string Report::flopsText() const {
 }
 
 std::string Report::stepText() const {
-  if (generation)
+  const program::Model &model = program.model;
+  if (program.generates())
     return formatv("generation: {0} of up to {1}; prompts by {2} a step{3}",
-                   counted(generation->requests, "request"),
-                   counted(generation->length, "token"),
-                   counted(generation->chunk, "token"),
-                   generation->candidates
-                       ? "; steps leave " +
-                             counted(generation->candidates, "candidate")
-                       : "")
+                   counted(requests(), "request"),
+                   counted(model.places, "token"),
+                   counted(model.lanes * model.prefillChunk, "token"),
+                   model.candidates ? "; steps leave " +
+                                          counted(model.candidates, "candidate")
+                                    : "")
         .str();
-  if (encoding)
-    return formatv("encoding: {0} of up to {1}{2}", counted(batch, "text"),
-                   counted(sequence, "token"),
-                   encoding->predictions
-                       ? ", probabilities at up to " +
-                             counted(encoding->predictions, "position") +
-                             " of each"
-                       : "")
+  if (program.encodes())
+    return formatv(
+               "encoding: {0} of up to {1}{2}", counted(model.batch, "text"),
+               counted(model.sequence, "token"),
+               *model.predictions
+                   ? ", probabilities at up to " +
+                         counted(*model.predictions, "position") + " of each"
+                   : "")
         .str();
-  return formatv("step: {0} of {1}{2} in {3}", counted(batch, "sequence"),
-                 counted(sequence, "token"),
-                 target ? " and targets of " + std::to_string(target) : "",
-                 counted(microBatches, "micro-batch"))
+  return formatv("step: {0} of {1}{2} in {3}", counted(model.batch, "sequence"),
+                 counted(model.sequence, "token"),
+                 model.target
+                     ? " and targets of " + std::to_string(*model.target)
+                     : "",
+                 counted(model.microBatches, "micro-batch"))
       .str();
 }
 
 std::string Report::evaluationText() const {
-  if (!evaluation)
+  if (!program.evaluation)
     return "";
+  const program::Beside &evaluation = *program.evaluation;
   std::string adds =
-      evaluation->adds ? bytesText(evaluation->adds) : std::string("nothing");
+      evaluation.adds ? bytesText(evaluation.adds) : std::string("nothing");
   return formatv("evaluation of a batch: {0} flops on each rank{1}; adds {2} "
                  "to memory\n",
-                 countText(evaluation->flops),
+                 countText(static_cast<double>(evaluation.flopsOfRank)),
                  pipeline ? " of the busiest stage" : "", adds)
       .str();
 }
@@ -521,8 +341,9 @@ std::string Report::memoryText(size_t width) const {
   if (pipeline)
     for (const PipelineReport::Stage &stage : pipeline->stages)
       bytes.push_back(static_cast<double>(stage.arenaBytes));
-  std::string text = formatv("memory per rank: {0} bytes ({1})", arenaBytes,
-                             bytesText(arenaBytes));
+  std::string text =
+      formatv("memory per rank: {0} bytes ({1})", program.arena.bytes,
+              bytesText(program.arena.bytes));
   if (!areAlike(bytes))
     text += formatv(" in stage {0}, the most",
                     llvm::max_element(bytes) - bytes.begin());
@@ -554,18 +375,20 @@ std::string Report::text(size_t width) const {
   };
   if (signer && !signer->empty())
     line("signed by: key " + *signer);
-  line(formatv("model: {0}, {1}, vocabulary {2}", family,
-               counted(layers, "layer"), vocabulary));
+  const program::Model &model = program.model;
+  line(formatv("model: {0}, {1}, vocabulary {2}", model.family,
+               counted(model.layers, "layer"), model.vocabulary));
   line(stepText());
   line(formatv("mesh: {0}, {1} on {2} ({3}), {4}",
-               mesh.empty() ? "serial" : mesh, counted(ranks, "rank"), device,
-               processor, precision));
+               program.mesh.empty() ? "serial" : program.mesh.text(),
+               counted(ranks(), "rank"), program.target.device, processor(),
+               program.precision));
   line(formatv("parameters: {0} ({1}){2}", parameters, parametersText(),
                trainedText()));
   if (int8Matrices)
     line(weightsText());
   out << flopsText() << evaluationText();
-  if (causalWork.size() > 1)
+  if (program.totals.causalWork.size() > 1)
     line("causal attention of the ranks of a sequence: " + causalWorkText());
   out << memoryText(width);
   if (pipeline)
@@ -581,10 +404,10 @@ json::Value Report::json() const {
   for (const CollectiveGroup &g : collectives)
     groups.push_back(json::Object{
         {"collective", g.kind},
-        {"axes", g.axes},
+        {"axes", g.axesText()},
         {"where", g.where()},
         {"layers", g.isBucket ? 0 : static_cast<int64_t>(g.numbers.size())},
-        {"phase", g.phase},
+        {"phase", nameOf(g.phase)},
         {"reason", g.reason},
         {"calls", g.calls},
         {"tensors", g.tensors},
@@ -599,43 +422,49 @@ json::Value Report::json() const {
           static_cast<int64_t>(formulas.size());
     formulas.push_back(theory.json());
   }
+  const program::Model &model = program.model;
+  const std::string &device = program.target.device;
   json::Object all{
-      {"model", json::Object{{"family", family},
-                             {"layers", layers},
-                             {"vocabulary", vocabulary},
-                             {"sequence", sequence},
-                             {"batch", batch},
-                             {"micro_batches", microBatches}}},
-      {"mesh", mesh},
-      {"ranks", ranks},
-      {"precision", precision},
+      {"model", json::Object{{"family", model.family},
+                             {"layers", model.layers},
+                             {"vocabulary", model.vocabulary},
+                             {"sequence", model.sequence},
+                             {"batch", model.batch},
+                             {"micro_batches", model.microBatches}}},
+      {"mesh", program.mesh.text()},
+      {"ranks", ranks()},
+      {"precision", program.precision},
       {"target",
-       json::Object{{"device", device}, {processorKey(device), processor}}},
+       json::Object{{"device", device}, {processorKey(device), processor()}}},
       {"parameters", parameters},
       {"parameters_of_rank", parametersOfRank},
       {"trained_parameters", trainedParameters},
       {"flops_of_rank", flops[busiest()]},
-      {"causal_work", json::Array(causalWork)},
+      {"causal_work", json::Array(program.totals.causalWork)},
       {"recompute", json::Object{{"mode", recompute},
                                  {"flops_of_rank", recomputed[busiest()]}}},
-      {"memory", json::Object(arenaJson)},
+      {"memory", arenaReport(program.arena)},
       {"tensors", tensors.json()},
       {"collectives", std::move(groups)},
       {"theory", std::move(formulas)}};
-  if (evaluation)
-    all["evaluation"] = json::Object{{"flops_of_rank", evaluation->flops},
-                                     {"added_bytes", evaluation->adds}};
+  if (program.evaluation)
+    all["evaluation"] = json::Object{
+        {"flops_of_rank", static_cast<double>(program.evaluation->flopsOfRank)},
+        {"added_bytes", program.evaluation->adds}};
   if (int8Matrices)
     all["int8"] = json::Object{{"matrices", int8Matrices},
                                {"error_of_output", kInt8Bound}};
-  if (generation)
-    all["generation"] = json::Object{{"requests", generation->requests},
-                                     {"length", generation->length},
-                                     {"prefill_chunk", generation->chunk},
-                                     {"candidates", generation->candidates},
-                                     {"mixed_flops", generation->flops}};
-  if (encoding)
-    all["encoding"] = json::Object{{"predictions", encoding->predictions}};
+  if (program.generates()) {
+    int64_t mixed = program.mixed ? program.mixed->flopsOfRank : 0;
+    all["generation"] =
+        json::Object{{"requests", requests()},
+                     {"length", model.places},
+                     {"prefill_chunk", model.lanes * model.prefillChunk},
+                     {"candidates", model.candidates},
+                     {"mixed_flops", static_cast<double>(mixed)}};
+  }
+  if (program.encodes())
+    all["encoding"] = json::Object{{"predictions", *model.predictions}};
   if (signer)
     all["signer"] =
         signer->empty() ? json::Value(nullptr) : json::Value(*signer);

@@ -1,7 +1,7 @@
 //===- TensorReport.cpp - who holds which part of a tensor ----------------===//
 
 #include "tools/tessera/report/TensorReport.h"
-#include "tools/tessera/report/Place.h"
+#include "tessera/Program/PartName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -9,18 +9,6 @@
 
 using namespace llvm;
 using namespace tessera;
-
-static std::string textOf(const json::Object &object, StringRef key) {
-  return object.getString(key).value_or("").str();
-}
-
-static std::vector<int64_t> numbersOf(const json::Array *list) {
-  std::vector<int64_t> numbers;
-  if (list)
-    for (const json::Value &value : *list)
-      numbers.push_back(value.getAsInteger().value_or(0));
-  return numbers;
-}
 
 /// Chunks of ceil(size / n), cut again by the next axis: the last ones may be
 /// shorter or empty (docs/Artifact.md, `sharding`).
@@ -47,56 +35,42 @@ bool TensorGroup::isAlike(const TensorGroup &other) const {
          cuts == other.cuts && layers.empty() == other.layers.empty();
 }
 
-int64_t TensorGroup::bytesOfRank() const {
-  int64_t bytes = dtype == "f64"                     ? 8
-                  : dtype == "f32" || dtype == "i32" ? 4
-                  : dtype == "bf16"                  ? 2
-                                                     : 1;
-  for (int64_t size : localShape)
-    bytes *= size;
-  return bytes;
-}
-
-static void addCuts(TensorGroup &group, const json::Array *sharding,
-                    const std::map<std::string, int64_t> &axes) {
-  if (!sharding)
-    return;
-  for (const json::Value &value : *sharding) {
-    const json::Object &split = *value.getAsObject();
-    int64_t dim = split.getInteger("dim").value_or(-1);
-    if (dim < 0 || dim >= static_cast<int64_t>(group.shape.size()))
+static void addCuts(TensorGroup &group, const program::Tensor &tensor,
+                    const program::Mesh &mesh) {
+  for (const program::Split &split : tensor.sharding) {
+    if (split.dim >= static_cast<int64_t>(group.shape.size()))
       continue;
-    auto cut = find_if(group.cuts,
-                       [&](const TensorCut &each) { return each.dim == dim; });
+    auto cut = find_if(group.cuts, [&](const TensorCut &each) {
+      return each.dim == split.dim;
+    });
     if (cut == group.cuts.end())
-      cut = group.cuts.insert(cut, {dim, {}, {}});
-    cut->axes.push_back(textOf(split, "axis"));
+      cut = group.cuts.insert(cut, {split.dim, {}, {}});
+    cut->axes.push_back(split.axis);
   }
   for (TensorCut &cut : group.cuts) {
     std::vector<int64_t> counts;
     for (const std::string &axis : cut.axes)
-      counts.push_back(axes.count(axis) ? std::max<int64_t>(axes.at(axis), 1)
-                                        : 1);
+      counts.push_back(mesh.sizeOf(axis));
     cut.bounds = boundsOf(group.shape[cut.dim], counts);
   }
 }
 
-void TensorReport::readTensor(const json::Object &tensor) {
-  TensorGroup group;
-  group.role = textOf(tensor, "role");
-  if (group.role == "value" || group.role == "gradient")
+void TensorReport::add(const program::Tensor &tensor,
+                       const program::Mesh &mesh) {
+  if (tensor.role == "value" || tensor.role == "gradient")
     return;
-  std::string name = textOf(tensor, "name");
-  int64_t layer = layerOf(name);
-  group.name = placeOf(name, layer);
-  if (layer >= 0)
+  TensorGroup group;
+  group.role = tensor.role;
+  group.name = program::placeOf(tensor.name);
+  if (int64_t layer = program::layerOfPart(tensor.name).number; layer >= 0)
     group.layers.push_back(layer);
-  group.dtype = textOf(tensor, "dtype");
-  group.shape = numbersOf(tensor.getArray("shape"));
-  group.localShape = numbersOf(tensor.getArray("local_shape"));
-  group.isFrozen = tensor.getBoolean("frozen").value_or(false);
-  addCuts(group, tensor.getArray("sharding"), axes);
-  for (auto [stage, offset] : enumerate(numbersOf(tensor.getArray("offsets"))))
+  group.dtype = tensor.dtype;
+  group.shape = tensor.shape;
+  group.localShape = tensor.localShape;
+  group.isFrozen = tensor.frozen;
+  group.bytesOfRank = tensor.bytesOfRank();
+  addCuts(group, tensor, mesh);
+  for (auto [stage, offset] : enumerate(tensor.offsets))
     if (offset >= 0)
       group.stages.push_back(static_cast<int64_t>(stage));
   auto same = find_if(
@@ -107,14 +81,9 @@ void TensorReport::readTensor(const json::Object &tensor) {
     append_range(same->layers, group.layers);
 }
 
-void TensorReport::read(const json::Object &root) {
-  if (const json::Array *mesh = root.getArray("mesh"))
-    for (const json::Value &axis : *mesh)
-      axes[textOf(*axis.getAsObject(), "axis")] =
-          axis.getAsObject()->getInteger("size").value_or(1);
-  if (const json::Array *tensors = root.getArray("tensors"))
-    for (const json::Value &tensor : *tensors)
-      readTensor(*tensor.getAsObject());
+void TensorReport::read(const program::Program &program) {
+  for (const program::Tensor &tensor : program.tensors)
+    add(tensor, program.mesh);
 }
 
 json::Array TensorReport::json() const {
@@ -130,7 +99,7 @@ json::Array TensorReport::json() const {
                                 {"dtype", group.dtype},
                                 {"shape", json::Array(group.shape)},
                                 {"local_shape", json::Array(group.localShape)},
-                                {"bytes_of_rank", group.bytesOfRank()},
+                                {"bytes_of_rank", group.bytesOfRank},
                                 {"layers", json::Array(group.layers)},
                                 {"stages", json::Array(group.stages)},
                                 {"frozen", group.isFrozen},

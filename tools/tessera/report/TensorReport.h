@@ -6,8 +6,8 @@
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_TENSORREPORT_H
 #define TESSERA_TOOLS_TESSERA_REPORT_TENSORREPORT_H
 
+#include "tessera/Program/Program.h"
 #include "llvm/Support/JSON.h"
-#include <map>
 #include <string>
 #include <vector>
 
@@ -35,21 +35,19 @@ struct TensorGroup {
   /// Which stages (or owners) have the tensors; empty: all ranks do.
   std::vector<int64_t> stages;
   bool isFrozen = false;
+  int64_t bytesOfRank = 0; ///< One tensor takes them, padding included.
 
   bool isAlike(const TensorGroup &other) const;
-  int64_t bytesOfRank() const; ///< Of one tensor, padding included.
 };
 
 struct TensorReport {
-  void read(const llvm::json::Object &root);
+  void read(const program::Program &program);
   llvm::json::Array json() const;
 
   std::vector<TensorGroup> groups;
 
 private:
-  void readTensor(const llvm::json::Object &tensor);
-
-  std::map<std::string, int64_t> axes; ///< Sizes.
+  void add(const program::Tensor &tensor, const program::Mesh &mesh);
 };
 
 } // namespace tessera

@@ -38,11 +38,12 @@ private:
   bool isAbout(const Theory &theory, const CollectiveGroup &group) const;
   bool has(Theory::Kind kind, const char *collective, const char *axis,
            const char *phase) const;
-  int64_t sizeOf(StringRef axis) const;
+  int64_t sizeOf(StringRef axis) const { return program.mesh.sizeOf(axis); }
   int64_t parameters() const;
   std::string activationSizes() const;
 
   const Report &report;
+  const program::Program &program;
   int64_t elementBytes, microBatches;
   int64_t batch, sequence; ///< Of a rank and micro-batch.
   std::vector<Theory> list;
@@ -54,32 +55,33 @@ private:
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// Of "dp=2,tp=4".
-int64_t Theorist::sizeOf(StringRef axis) const {
-  for (StringRef part : split(report.mesh, ',')) {
-    auto [name, size] = part.split('=');
-    int64_t number = 1;
-    if (name == axis && !size.getAsInteger(10, number))
-      return std::max<int64_t>(number, 1);
+static int64_t bytesOf(Precision precision) {
+  switch (precision) {
+  case Precision::BF16:
+    return 2;
+  case Precision::F64:
+    return 8;
+  case Precision::F32:
+    break;
   }
-  return 1;
+  return 4;
 }
 
 Theorist::Theorist(const Report &report)
-    : report(report), elementBytes(report.precision == "bf16"  ? 2
-                                   : report.precision == "f64" ? 8
-                                                               : 4),
-      microBatches(std::max<int64_t>(report.microBatches, 1)),
-      batch(report.batch / (microBatches * sizeOf("dp"))),
-      sequence(report.sequence / sizeOf("cp")) {}
+    : report(report), program(report.program),
+      elementBytes(bytesOf(
+          fromName<Precision>(program.precision).value_or(Precision::F32))),
+      microBatches(program.model.microBatches),
+      batch(program.model.batch / (microBatches * sizeOf("dp"))),
+      sequence(program.model.sequence / sizeOf("cp")) {}
 
 bool Theorist::holds() const {
-  bool isDense = report.family != "mixtral" && report.target == 0;
+  bool isDense = !report.hasExperts && !program.model.target;
   bool trainsAll = report.trainedParameters == report.parameters;
-  bool divides = report.batch % (microBatches * sizeOf("dp")) == 0 &&
-                 report.sequence % (sizeOf("cp") * sizeOf("tp")) == 0;
-  return isDense && trainsAll && divides && !report.generation &&
-         !report.encoding && !report.owners && sizeOf("ep") == 1;
+  bool divides = program.model.batch % (microBatches * sizeOf("dp")) == 0 &&
+                 program.model.sequence % (sizeOf("cp") * sizeOf("tp")) == 0;
+  return isDense && trainsAll && divides && !program.generates() &&
+         !program.encodes() && !report.owners && sizeOf("ep") == 1;
 }
 
 /// Elements of the parameters that a rank computes with, however `dp` splits
@@ -105,7 +107,7 @@ int64_t Theorist::parameters() const {
 std::string Theorist::activationSizes() const {
   return formatv("b {0}, s {1}, h {2}, {3} bytes an element; {4}, {5}", batch,
                  sequence, report.hidden, elementBytes,
-                 counted(report.layers, "layer"),
+                 counted(program.model.layers, "layer"),
                  counted(microBatches, "micro-batch"));
 }
 
@@ -114,24 +116,24 @@ std::string Theorist::activationSizes() const {
 //===----------------------------------------------------------------------===//
 
 static bool isOver(const CollectiveGroup &group, StringRef axis) {
-  return is_contained(split(group.axes, ','), axis);
+  return is_contained(group.axes, axis);
 }
 
 bool Theorist::isAbout(const Theory &theory,
                        const CollectiveGroup &group) const {
   StringRef reason = group.reason;
-  if (group.kind != theory.collective || group.phase != theory.phase)
+  if (group.kind != theory.collective || nameOf(group.phase) != theory.phase)
     return false;
   switch (theory.kind) {
   case Theory::Layers: // and none of parameters
-    return group.axes == theory.axis && !group.isBucket &&
+    return group.axesText() == theory.axis && !group.isBucket &&
            !group.numbers.empty() && !reason.starts_with("gradient");
   case Theory::Gradients:
     return isOver(group, theory.axis) && reason.starts_with("gradient");
   case Theory::Parameters:
     return isOver(group, theory.axis) && reason == "shards of a parameter";
   case Theory::Boundaries:
-    return group.axes == theory.axis &&
+    return group.axesText() == theory.axis &&
            (reason == "activation for a later stage" ||
             reason == "gradient for an earlier stage");
   }
@@ -165,7 +167,7 @@ Theory Theorist::layers(const char *collective, const char *phase,
   theory.scheme = scheme;
   theory.formula = "2 a layer and micro-batch, each of b s h";
   theory.sizes = activationSizes();
-  theory.calls = 2 * report.layers * microBatches;
+  theory.calls = 2 * program.model.layers * microBatches;
   theory.bytes =
       *theory.calls * batch * sequence * report.hidden * elementBytes;
   return theory;

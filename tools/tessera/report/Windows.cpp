@@ -13,14 +13,14 @@ static Work operator-(const Work &a, const Work &b) {
   return {a.ops - b.ops, a.flops - b.flops};
 }
 
-ProgramWork::ProgramWork(ProgramTasks given) : tasks(std::move(given)) {}
+ProgramWork::ProgramWork(program::StageTasks given) : tasks(std::move(given)) {}
 
 /// -1: the call is in no task.
 int64_t ProgramWork::taskOf(int64_t call) const {
   auto after = std::partition_point(
       tasks.tasks.begin(), tasks.tasks.end(),
-      [&](const ProgramTasks::Task &task) { return task.calls.end <= call; });
-  bool isIn = after != tasks.tasks.end() && after->calls.begin <= call;
+      [&](const program::Task &task) { return task.end <= call; });
+  bool isIn = after != tasks.tasks.end() && after->begin <= call;
   return isIn ? after - tasks.tasks.begin() : -1;
 }
 
@@ -45,17 +45,18 @@ void WorkInTime::addRun(Window calls) {
 /// What is before the tasks, the tasks in their order, and what is after them.
 WorkInTime::WorkInTime(const ProgramWork &program)
     : program(program), runsOfTask(program.tasks.tasks.size()) {
-  const ProgramTasks &tasks = program.tasks;
+  const program::StageTasks &tasks = program.tasks;
   if (tasks.tasks.empty()) {
     addRun({0, program.calls()});
     return;
   }
-  addRun({0, tasks.tasks.front().calls.begin});
-  for (ProgramTasks::Entry entry : tasks.order) {
+  addRun({0, tasks.tasks.front().begin});
+  for (program::TaskEntry entry : tasks.order) {
     runsOfTask[entry.task].push_back(runs.size());
-    addRun(tasks.tasks[entry.task].calls);
+    const program::Task &task = tasks.tasks[entry.task];
+    addRun({task.begin, task.end});
   }
-  addRun({tasks.tasks.back().calls.end, program.calls()});
+  addRun({tasks.tasks.back().end, program.calls()});
 }
 
 WorkInTime::Moment WorkInTime::momentOf(int64_t call, size_t occurrence) const {

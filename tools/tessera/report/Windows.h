@@ -6,8 +6,8 @@
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_WINDOWS_H
 #define TESSERA_TOOLS_TESSERA_REPORT_WINDOWS_H
 
+#include "tessera/Program/Program.h"
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,25 +24,10 @@ struct Window {
   int64_t begin = 0, end = 0;
 };
 
-/// The tasks of a pipeline stage and the order in which they run, as the
-/// metadata has them (docs/Artifact.md). Of no other program.
-struct ProgramTasks {
-  struct Task {
-    std::string name;
-    Window calls;
-    bool isLast = false; ///< Of the last micro-batch alone.
-  };
-  struct Entry {
-    int64_t task = 0, microBatch = 0;
-  };
-  std::vector<Task> tasks; ///< In order of calls.
-  std::vector<Entry> order;
-};
-
 /// The work of a program's calls, in their order.
 class ProgramWork {
 public:
-  explicit ProgramWork(ProgramTasks tasks = {});
+  explicit ProgramWork(program::StageTasks tasks = {});
 
   /// Of the next call, which runs so many times; nothing for one that
   /// communicates.
@@ -53,7 +38,7 @@ private:
   friend class WorkInTime;
   int64_t taskOf(int64_t call) const;
 
-  ProgramTasks tasks;
+  program::StageTasks tasks;
   std::vector<Work> sums = std::vector<Work>(1); ///< Of the first n calls.
 };
 

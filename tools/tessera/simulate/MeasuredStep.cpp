@@ -18,16 +18,8 @@ using namespace tessera::simulate;
 /// Segments of all lanes of all ranks together.
 static constexpr size_t kMostSegments = 6000;
 
-std::string tessera::meshText(const Program &program) {
-  std::string text;
-  for (const Axis &axis : program.mesh)
-    text +=
-        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-  return text;
-}
-
 json::Object tessera::programOfTrace(const Program &program) {
-  return json::Object{{"mesh", meshText(program)},
+  return json::Object{{"mesh", program.mesh.text()},
                       {"tokens", program.tokens},
                       {"arena_bytes", program.bytesPerRank}};
 }
@@ -134,8 +126,8 @@ void TraceReader::addTransfer(MeasuredRank &to, const Span &span) const {
   const Call &call = program.stages[to.stage].calls[span.call];
   to.times.spans.push_back({span.call, span.microBatch, span.begin, span.end,
                             Span::Transfer, activityOf(program, call)});
-  if (!call.axes.empty())
-    to.times.collectives[call.axes.front()] += span.end - span.begin;
+  if (!call.meshAxes.empty())
+    to.times.collectives[call.meshAxes.front()] += span.end - span.begin;
 }
 
 /// Collectives and messages that block run on the program's own thread.
@@ -156,7 +148,7 @@ void TraceReader::addEvent(MeasuredRank &to, const Event &event,
         calls, [&](const Call &other) { return other.wait == number; });
     call = start == calls.end() ? call : &*start;
   }
-  bool computes = call->axes.empty() && call->kind != CallKind::Wait;
+  bool computes = !call->communicates() && call->kind != CallKind::Wait;
   span.kind = computes ? Span::Work : Span::Wait;
   span.activity = activityOf(program, *call);
   to.times.spans.push_back(span);

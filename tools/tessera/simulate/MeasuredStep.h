@@ -42,9 +42,6 @@ struct MeasuredStep {
 llvm::Expected<MeasuredStep> readMeasuredStep(const std::string &path,
                                               const simulate::Program &program);
 
-/// "dp=2,tp=2".
-std::string meshText(const simulate::Program &program);
-
 /// What a trace says of its program in "otherData"; the runtime says the same.
 llvm::json::Object programOfTrace(const simulate::Program &program);
 

@@ -122,7 +122,7 @@ json::Value Prediction::json() const {
                                                kSegmentsOfLane)}});
   }
   json::Object all{{"cluster", cluster.name},
-                   {"mesh", meshText(program)},
+                   {"mesh", program.mesh.text()},
                    {"ranks", program.ranks()},
                    {"step_seconds", times.seconds},
                    {"tokens_per_second", tokensPerSecond()},
@@ -170,9 +170,9 @@ static json::Object spanEvent(const StageProgram &stage, const Span &span,
   const Call &call = stage.calls[span.call];
   json::Object arguments{{"op", firstCall + span.call},
                          {"micro_batch", span.microBatch}};
-  for (auto [range, name] : zip(stage.tasks, stage.taskNames))
-    if (span.call >= range.begin && span.call < range.end)
-      arguments["task"] = name;
+  for (const program::Task &task : stage.tasks)
+    if (span.call >= task.begin && span.call < task.end)
+      arguments["task"] = task.name;
   return json::Object{
       {"name", call.name.empty() ? call.op : call.op + " " + call.name},
       {"cat", call.op},

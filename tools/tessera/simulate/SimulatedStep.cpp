@@ -2,7 +2,6 @@
 
 #include "tools/tessera/simulate/SimulatedStep.h"
 #include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/simulate/ReadProgram.h"
 
 using namespace tessera;
 
@@ -10,9 +9,12 @@ std::optional<SimulatedStep>
 tessera::simulateStep(llvm::StringRef metadata, const Report &report,
                       const simulate::Cluster &machines,
                       SimulatedStep::Spans spans) {
-  std::optional<simulate::Program> program = readProgram(metadata, report);
-  if (!program)
+  llvm::Expected<simulate::Program> program =
+      simulate::readStep(metadata, report.program);
+  if (!program) {
+    printError(llvm::toString(program.takeError()));
     return std::nullopt;
+  }
   simulate::Cluster cluster = machines.sharedBy(program->ranks());
   llvm::Expected<simulate::StepTimes> times = simulate::simulate(
       *program, cluster, spans == SimulatedStep::Spans::Kept);

@@ -6,9 +6,9 @@
 #include "tessera/Dialect/NN/NamedLayers.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
+#include "tessera/Program/PartName.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
-#include "tools/tessera/report/Place.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -36,7 +36,7 @@ struct ChunkBytes {
 class Accounting {
 public:
   Accounting(const simulate::Cluster &cluster, const DriverOptions &options,
-             const LayerModes &modes)
+             const program::LayerModes &modes)
       : kept(*cluster.software.memory),
         storesScores(!cluster.attention.isFused), modes(modes),
         zero(options.plan.strategies.zero) {}
@@ -47,7 +47,7 @@ public:
 private:
   const KeptBytes &kept;
   bool storesScores;
-  const LayerModes &modes;
+  const program::LayerModes &modes;
   ZeroStage zero;
 };
 
@@ -60,7 +60,7 @@ private:
 /// Such software keeps all that backward reads, or nothing of a layer but its
 /// input: what Tessera's selective recomputation leaves out is kept.
 static MemoryOptions wholeLayersOf(const MemoryOptions &given,
-                                   const LayerModes &modes,
+                                   const program::LayerModes &modes,
                                    ArrayRef<StringRef> layers) {
   MemoryOptions whole = given;
   whole.recompute = Recompute::None;
@@ -74,7 +74,7 @@ static MemoryOptions wholeLayersOf(const MemoryOptions &given,
 }
 
 static std::optional<StepTensors> readStep(const DriverOptions &options,
-                                           const LayerModes &modes) {
+                                           const program::LayerModes &modes) {
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
@@ -158,18 +158,18 @@ static void addParameters(SoftwareMemory &memory, const Accounting &accounting,
         continue;
       MemoryKinds bytes = accounting.bytesOf(parameter);
       stage.all += bytes;
-      if (layerOf(parameter.name) >= 0)
+      if (program::layerOfPart(parameter.name).number >= 0)
         stage.layers += bytes;
     }
 }
 
 static void addSaved(SoftwareMemory &memory, const SavedTensor &tensor,
                      double bytes) {
-  int64_t layer = layerOf(tensor.part);
+  int64_t layer = program::layerOfPart(tensor.part).number;
   auto stages = static_cast<int64_t>(memory.stages.size());
   SavedGroup group{nameOf(tensor.kind),
                    tensor.op,
-                   placeOf(tensor.part, layer),
+                   program::placeOf(tensor.part),
                    {},
                    tensor.chunk % stages};
   auto same = find_if(memory.saved, [&](const SavedGroup &other) {
@@ -229,7 +229,7 @@ static SoftwareMemory memoryOf(const StepTensors &step,
     if (bytes == 0)
       continue;
     chunks[tensor.chunk].all += bytes;
-    if (layerOf(tensor.part) >= 0)
+    if (program::layerOfPart(tensor.part).number >= 0)
       chunks[tensor.chunk].layers += bytes;
     addSaved(memory, tensor, bytes);
   }
@@ -251,13 +251,13 @@ tessera::softwareMemory(const DriverOptions &options, Precision precision,
     return unknownMemory("an artifact has no typed program; give its model");
   if (precision != Precision::BF16)
     return unknownMemory("the facts are those of programs in bf16");
-  std::optional<StepTensors> step = readStep(options, *report.layerModes);
+  std::optional<StepTensors> step = readStep(options, *report.program.layers);
   if (!step)
     return std::nullopt;
   // The typed program has a row for each expert and token.
   if (step->hasExperts)
     return unknownMemory("how it stores rows of experts is not described");
-  return memoryOf(*step, Accounting(cluster, options, *report.layerModes),
+  return memoryOf(*step, Accounting(cluster, options, *report.program.layers),
                   report.pipeline);
 }
 
@@ -313,7 +313,7 @@ json::Object SoftwareMemory::json() const {
     groups.push_back(
         json::Object{{"kind", group.kind},
                      {"op", group.op},
-                     {"where", placeText(group.place, group.layers)},
+                     {"where", program::placeText(group.place, group.layers)},
                      {"stage", group.stage},
                      {"count", group.count},
                      {"bytes", group.bytes}});

@@ -29,17 +29,17 @@ static std::string nameOf(const StageProgram &program, const Span &span) {
   const Call &call = program.calls[span.call];
   if (span.kind != Span::Work)
     return call.name.empty() ? call.op : call.op + " " + call.name;
-  if (call.isUpdate)
+  if (call.isUpdate())
     return "optimizer";
   return (call.name.empty() ? call.op : call.name) +
-         (call.recomputes ? ", again" : "");
+         (call.recomputes() ? ", again" : "");
 }
 
 /// "B0 3" of a task for the fourth micro-batch; "": outside of tasks.
 static std::string taskOf(const StageProgram &program, const Span &span) {
-  for (auto [range, name] : zip(program.tasks, program.taskNames))
-    if (span.call >= range.begin && span.call < range.end)
-      return name + " " + std::to_string(span.microBatch);
+  for (const program::Task &task : program.tasks)
+    if (span.call >= task.begin && span.call < task.end)
+      return task.name + " " + std::to_string(span.microBatch);
   return "";
 }
 

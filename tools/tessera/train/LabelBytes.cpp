@@ -1,31 +1,16 @@
 //===- LabelBytes.cpp - bytes of text that labels stand for ---------------===//
 
 #include "tools/tessera/train/LabelBytes.h"
-#include "tessera/Json/ParseJson.h"
-#include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
-#include "llvm/Support/JSON.h"
+#include "tools/tessera/train/OpenData.h"
 #include <algorithm>
 #include <filesystem>
 
 using namespace tessera;
 namespace fs = std::filesystem;
 
-/// A number of the model in the artifact's metadata, or -1.
-static int64_t modelNumber(const tsr_artifact *artifact, const char *key) {
-  JsonList metadata = takeList(tsr_artifact_metadata(artifact), "ops");
-  auto parsed = parseJson(metadata.rest, json_kinds::metadata);
-  if (!parsed) {
-    llvm::consumeError(parsed.takeError());
-    return -1;
-  }
-  const llvm::json::Object *root = parsed->getAsObject();
-  const llvm::json::Object *model = root ? root->getObject("model") : nullptr;
-  return model ? model->getInteger(key).value_or(-1) : -1;
-}
-
 bool tessera::isMasked(const tsr_artifact *artifact) {
-  return modelNumber(artifact, "mask_token") >= 0;
+  return modelOf(artifact).maskToken.has_value();
 }
 
 std::string tessera::tokenizerBeside(const DriverOptions &options) {
@@ -65,7 +50,7 @@ bool LabelBytes::open(const DriverOptions &options,
     return true;
   bool isPair = tsr_artifact_target(artifact) > 0;
   firstLabel = isPair ? tsr_artifact_sequence(artifact) : 1;
-  padding = isPair ? modelNumber(artifact, "pad_token") : -1;
+  padding = isPair ? modelOf(artifact).padToken.value_or(-1) : -1;
   tsr_tokenizer *loaded = nullptr;
   if (tsr_tokenizer_load(path.c_str(), &loaded) != TSR_OK)
     return giveUp(tsr_last_error());

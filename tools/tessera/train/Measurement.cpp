@@ -1,7 +1,7 @@
 //===- Measurement.cpp - what a model predicts of data --------------------===//
 
 #include "tools/tessera/train/Measurement.h"
-#include "tools/tessera/report/JsonList.h"
+#include "tessera/Program/ProgramJson.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -49,10 +49,14 @@ static bool failAt(int64_t number) {
 /// Returns whether the program counts labels, so that a batch may have fewer
 /// sequences than rows.
 static bool countsLabels(const tsr_artifact *artifact) {
-  JsonList tensors = takeList(tsr_artifact_metadata(artifact), "tensors");
-  return llvm::any_of(tensors.entries, [](llvm::StringRef tensor) {
-    return tensor.contains("\"evaluation_count\"") &&
-           tensor.contains("\"output\"");
+  llvm::Expected<program::Program> read =
+      program::readProgram(tsr_artifact_metadata(artifact));
+  if (!read) {
+    llvm::consumeError(read.takeError()); // The runtime has parsed it, too.
+    return false;
+  }
+  return llvm::any_of(read->tensors, [](const program::Tensor &tensor) {
+    return tensor.role == "output" && tensor.name == "evaluation_count";
   });
 }
 

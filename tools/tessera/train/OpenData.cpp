@@ -1,10 +1,9 @@
 //===- OpenData.cpp - the data of a run -----------------------------------===//
 
 #include "tools/tessera/train/OpenData.h"
-#include "tessera/Json/ParseJson.h"
+#include "tessera/Program/ProgramJson.h"
 #include "tessera/printable.hpp"
 #include "tools/tessera/input/HashingText.h"
-#include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/LabelBytes.h"
 #include <filesystem>
@@ -34,27 +33,20 @@ static bool isMeant(const DriverOptions &options, const tsr_data *data,
                      "bytes with --data-format text");
 }
 
+program::Model tessera::modelOf(const tsr_artifact *artifact) {
+  llvm::Expected<program::Program> read =
+      program::readProgram(tsr_artifact_metadata(artifact));
+  if (read)
+    return std::move(read->model);
+  llvm::consumeError(read.takeError()); // The runtime has parsed it, too.
+  return {};
+}
+
 DataSizes tessera::dataSizesOf(const tsr_artifact *artifact) {
-  DataSizes sizes = {tsr_artifact_sequence(artifact),
-                     tsr_artifact_target(artifact),
-                     tsr_artifact_vocabulary(artifact)};
-  JsonList metadata = takeList(tsr_artifact_metadata(artifact), "ops");
-  llvm::Expected<llvm::json::Value> parsed =
-      parseJson(metadata.rest, json_kinds::metadata);
-  if (!parsed) {
-    llvm::consumeError(parsed.takeError()); // The runtime has parsed it, too.
-    return sizes;
-  }
-  const llvm::json::Object *root = parsed->getAsObject();
-  const llvm::json::Object *model = root ? root->getObject("model") : nullptr;
-  sizes.isMasked = model && model->get("mask_token");
-  const llvm::json::Array *ids =
-      model ? model->getArray("special_tokens") : nullptr;
-  if (ids)
-    sizes.special.emplace();
-  for (const llvm::json::Value &id : ids ? *ids : llvm::json::Array())
-    sizes.special->push_back(id.getAsInteger().value_or(-1));
-  return sizes;
+  program::Model model = modelOf(artifact);
+  return {tsr_artifact_sequence(artifact), tsr_artifact_target(artifact),
+          tsr_artifact_vocabulary(artifact), model.maskToken.has_value(),
+          model.specialTokens};
 }
 
 /// Special tokens must be known to be left alone, and must not be bytes of a

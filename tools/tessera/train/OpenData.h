@@ -14,6 +14,8 @@ struct DestroyData {
 };
 using OpenedData = std::unique_ptr<tsr_data, DestroyData>;
 
+/// Returns what the metadata of an artifact says of its model.
+program::Model modelOf(const tsr_artifact *artifact);
 /// Returns the sizes that the metadata of an artifact says.
 DataSizes dataSizesOf(const tsr_artifact *artifact);
 

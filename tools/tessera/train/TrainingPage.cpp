@@ -5,7 +5,6 @@
 #include "tools/tessera/page/Page.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/simulate/Prediction.h"
-#include "tools/tessera/simulate/ReadProgram.h"
 
 using namespace tessera;
 namespace json = llvm::json;
@@ -36,10 +35,13 @@ bool TrainingPage::readTrace() {
   if (!isWanted())
     return true;
   std::optional<simulate::Program> read;
-  if (!simulated)
-    read = readProgram(metadata, report);
-  if (!simulated && !read)
-    return false;
+  if (!simulated) {
+    llvm::Expected<simulate::Program> own =
+        simulate::readStep(metadata, report.program);
+    if (!own)
+      return !printError(llvm::toString(own.takeError()));
+    read = std::move(*own);
+  }
   const simulate::Program &program = simulated ? simulated->program : *read;
   llvm::Expected<MeasuredStep> measured =
       readMeasuredStep(options.trace, program);

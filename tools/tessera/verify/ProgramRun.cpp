@@ -1,7 +1,6 @@
 //===- ProgramRun.cpp - a program of verify, all ranks in this process ----===//
 
 #include "tools/tessera/verify/ProgramRun.h"
-#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -36,58 +35,44 @@ bool ProgramRun::open(const std::string &path, uint64_t seed) {
   return true;
 }
 
-static int64_t product(const json::Array *shape) {
-  int64_t n = 1;
-  for (const json::Value &size : *shape)
-    n *= *size.getAsInteger();
-  return n;
+static KeptTensor keptTensor(const program::Tensor &tensor) {
+  KeptTensor kept;
+  kept.role = tensor.role;
+  kept.name = tensor.name;
+  kept.elements = tensor.elements();
+  kept.localElements = tensor.elementsOfRank();
+  kept.replicated = tensor.sharding.empty() && tensor.partial.empty();
+  for (int64_t offset : tensor.offsets)
+    kept.stages.push_back(offset >= 0);
+  if (tensor.kink) {
+    kept.gradient = tensor.kink->gradient;
+    kept.input = tensor.kink->input;
+  }
+  kept.logits = tensor.choice;
+  if (!tensor.shape.empty())
+    kept.columns = tensor.shape.back();
+  return kept;
 }
 
 void ProgramRun::listTensors() {
-  auto metadata = parseJson(artifact.metadata(), json_kinds::metadata);
-  if (!metadata)
-    return llvm::consumeError(metadata.takeError());
-  for (const json::Value &value :
-       *metadata->getAsObject()->getArray("tensors")) {
-    const json::Object &object = *value.getAsObject();
-    KeptTensor tensor;
-    tensor.role = object.getString("role")->str();
-    tensor.name = object.getString("name")->str();
-    bool compared = tensor.role == "value" || tensor.role == "gradient" ||
-                    tensor.role == "parameter" || tensor.role == "moment1" ||
-                    tensor.role == "moment2";
-    if (!compared)
-      continue;
-    tensor.elements = product(object.getArray("shape"));
-    tensor.localElements = product(object.getArray("local_shape"));
-    const json::Array *sharding = object.getArray("sharding");
-    const json::Array *partial = object.getArray("partial");
-    tensor.replicated =
-        (!sharding || sharding->empty()) && (!partial || partial->empty());
-    if (const json::Array *offsets = object.getArray("offsets"))
-      for (const json::Value &offset : *offsets)
-        tensor.stages.push_back(offset.getAsInteger().value_or(-1) >= 0);
-    if (const json::Object *step = object.getObject("step")) {
-      tensor.gradient = step->getString("gradient").value_or("").str();
-      tensor.input = step->getString("input").value_or("").str();
-    }
-    tensor.logits = object.getString("choice").value_or("").str();
-    if (const json::Array &shape = *object.getArray("shape"); !shape.empty())
-      tensor.columns = *shape.back().getAsInteger();
-    tensors.push_back(tensor);
-  }
-  if (const json::Object *model = metadata->getAsObject()->getObject("model")) {
-    microBatches = model->getInteger("micro_batches").value_or(1);
-    ignoresLabels = model->getInteger("ignores_labels").value_or(0) == 1;
-    separator = model->getInteger("separator");
-    padding = model->getInteger("padding");
-    ignored = model->getInteger("pad_token");
-    start = model->getInteger("start_token");
-    tokenTypes =
-        static_cast<int32_t>(model->getInteger("token_types").value_or(0));
-  }
-  hasEvaluation = metadata->getAsObject()->getObject("evaluation") != nullptr;
-  listStages(*metadata->getAsObject());
+  llvm::Expected<program::Program> read = artifact.readProgram();
+  if (!read)
+    return llvm::consumeError(read.takeError());
+  for (const program::Tensor &tensor : read->tensors)
+    if (llvm::is_contained(
+            {"value", "gradient", "parameter", "moment1", "moment2"},
+            llvm::StringRef(tensor.role)))
+      tensors.push_back(keptTensor(tensor));
+  const program::Model &model = read->model;
+  microBatches = model.microBatches;
+  ignoresLabels = model.ignoresLabels == 1;
+  separator = model.separator;
+  padding = model.padding;
+  ignored = model.padToken;
+  start = model.startToken;
+  tokenTypes = static_cast<int32_t>(model.tokenTypes);
+  hasEvaluation = read->evaluation.has_value();
+  listStages(*read);
   // In program order: the first value that differs is where it begins.
   auto order = [](const KeptTensor &t) {
     return t.role == "value"      ? std::make_pair(0, t.number())
@@ -103,22 +88,18 @@ void ProgramRun::listTensors() {
 }
 
 /// The last axis of the mesh varies fastest over ranks.
-void ProgramRun::listStages(const json::Object &metadata) {
-  const json::Object *pipeline = metadata.getObject("pipeline");
-  if (!pipeline)
+void ProgramRun::listStages(const program::Program &program) {
+  if (!program.pipeline)
     return;
-  messages = pipeline->getInteger("messages").value_or(0);
-  int64_t inner = 1, stages = 1;
-  const json::Array &mesh = *metadata.getArray("mesh");
-  for (const json::Value &value : llvm::reverse(mesh)) {
-    const json::Object &axis = *value.getAsObject();
-    stages = *axis.getInteger("size");
-    if (axis.getString("axis") == pipeline->getString("axis"))
+  messages = program.pipeline->messages;
+  int64_t inner = 1;
+  for (const program::Axis &axis : llvm::reverse(program.mesh)) {
+    if (axis.name == program.pipeline->axis)
       break;
-    inner *= stages;
+    inner *= axis.size;
   }
   for (int64_t rank = 0; rank < tsr_artifact_ranks(artifact.get()); ++rank)
-    stageOfRank.push_back(rank / inner % stages);
+    stageOfRank.push_back(rank / inner % program.stages());
 }
 
 namespace {

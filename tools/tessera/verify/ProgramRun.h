@@ -76,7 +76,7 @@ public:
 
 private:
   void listTensors();
-  void listStages(const llvm::json::Object &metadata);
+  void listStages(const program::Program &program);
 
   struct Destroy {
     void operator()(tsr_session *session) const {

@@ -1,13 +1,11 @@
 //===- VerifyEncoding.cpp - encoded texts, run and compared ---------------===//
 
 #include "tools/tessera/verify/VerifyEncoding.h"
-#include "tessera/Json/ParseJson.h"
 #include "tessera/encoder.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/verify/Difference.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -39,17 +37,13 @@ Encoder encoderOf(const ArtifactFile &artifact) {
 /// that has been printed.
 bool findParameters(const ArtifactFile &artifact,
                     std::vector<std::string> &names) {
-  auto metadata = parseJson(artifact.metadata(), json_kinds::metadata);
-  if (!metadata) {
-    llvm::consumeError(metadata.takeError());
-    return !printError("the artifact's metadata is not JSON");
-  }
-  for (const llvm::json::Value &value :
-       *metadata->getAsObject()->getArray("tensors")) {
-    const llvm::json::Object &tensor = *value.getAsObject();
-    if (tensor.getString("role") == llvm::StringRef("parameter"))
-      names.push_back(tensor.getString("name")->str());
-  }
+  llvm::Expected<program::Program> read = artifact.readProgram();
+  if (!read)
+    return !printError("the artifact's metadata is malformed: " +
+                       llvm::toString(read.takeError()));
+  for (const program::Tensor &tensor : read->tensors)
+    if (tensor.role == "parameter")
+      names.push_back(tensor.name);
   return true;
 }
 

@@ -1,13 +1,11 @@
 //===- VerifyGeneration.cpp - steps of rows, run and compared -------------===//
 
 #include "tools/tessera/verify/VerifyGeneration.h"
-#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/verify/Difference.h"
 #include "tools/tessera/verify/RowSchedule.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -97,17 +95,13 @@ private:
 };
 
 bool Comparison::readSizes() {
-  auto metadata = parseJson(artifact.metadata(), json_kinds::metadata);
-  if (!metadata) {
-    llvm::consumeError(metadata.takeError());
-    return !printError("the artifact's metadata is not JSON");
-  }
-  const llvm::json::Object *model = metadata->getAsObject()->getObject("model");
-  auto size = [&](const char *name) {
-    return model ? model->getInteger(name).value_or(0) : 0;
-  };
-  sizes = {size("lanes"), size("slots"), size("places"), size("prefill_chunk")};
-  count = size("candidates");
+  llvm::Expected<program::Program> read = artifact.readProgram();
+  if (!read)
+    return !printError("the artifact's metadata is malformed: " +
+                       llvm::toString(read.takeError()));
+  const program::Model &model = read->model;
+  sizes = {model.lanes, model.slots, model.places, model.prefillChunk};
+  count = model.candidates;
   if (sizes.places == forward.length)
     return true;
   return !printError(

@@ -1,13 +1,11 @@
 //===- VerifyNumerics.cpp - both programs, run and compared ---------------===//
 
 #include "tools/tessera/verify/VerifyNumerics.h"
-#include "tessera/Json/ParseJson.h"
 #include "tools/tessera/verify/Difference.h"
 #include "tools/tessera/verify/LargestChoice.h"
 #include "tools/tessera/verify/ProgramRun.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -420,13 +418,10 @@ double tessera::growthOf(const ArtifactFile &artifact) {
   double tokens = static_cast<double>(tsr_artifact_batch(artifact.get())) *
                   static_cast<double>(tsr_artifact_sequence(artifact.get()));
   double layers = kShrunkLayers;
-  if (auto metadata = parseJson(artifact.metadata(), json_kinds::metadata)) {
-    if (const json::Object *model = metadata->getAsObject()->getObject("model"))
-      layers = static_cast<double>(
-          model->getInteger("layers").value_or(kShrunkLayers));
-  } else {
-    llvm::consumeError(metadata.takeError());
-  }
+  if (llvm::Expected<program::Program> read = artifact.readProgram())
+    layers = static_cast<double>(read->model.layers);
+  else
+    llvm::consumeError(read.takeError());
   return std::max(1.0, std::sqrt(tokens / kShrunkTokens)) *
          std::max(1.0, layers / kShrunkLayers);
 }

@@ -7,6 +7,7 @@
 #define TESSERA_DIALECT_DIST_STATE_H
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "tessera/Program/ProgramCall.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
@@ -40,17 +41,7 @@ struct State {
 State dual(State state);
 
 /// The collective that a conversion runs.
-enum class Collective {
-  None,
-  AllReduce,
-  AllGather,
-  ReduceScatter,
-  AllToAll,
-  Send,
-  Broadcast,
-  Shift,
-  Zigzag
-};
+using program::Collective;
 
 /// One row of the table of conversions.
 struct ConversionRow {
@@ -65,10 +56,6 @@ const ConversionRow *findConversion(State from, State to);
 /// States to convert to, one after the other: empty if equal, nullopt if there
 /// is no way.
 std::optional<llvm::SmallVector<State>> route(State from, State to);
-
-/// Bytes that a rank sends, per byte of the array that is whole on the axis,
-/// with ring algorithms over `ranks` ranks.
-double ringShare(Collective collective, int64_t ranks);
 
 /// A state on a named axis.
 struct AxisState {

@@ -7,10 +7,6 @@
 
 namespace tessera {
 
-/// Returns the layer of a part of the model: "h.3" of "h.3.mlp"; "" if no
-/// component is a number.
-llvm::StringRef layerIn(llvm::StringRef part);
-
 /// Returns the layer of an op ("h.3"); "" if it is in none. A conversion
 /// belongs to the layer that reads its result: sequence parallel layers gather
 /// what the last one hands to them.

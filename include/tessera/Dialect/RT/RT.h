@@ -15,11 +15,15 @@
 #include "tessera/Dialect/Dist/Tensors.h"
 #include "tessera/Dialect/NN/NNAttributes.h"
 #include "tessera/Dialect/NN/NNInterfaces.h"
+#include "tessera/Program/ProgramCall.h"
 
 #include "tessera/Dialect/RT/RTDialect.h.inc"
 #include "tessera/Dialect/RT/RTEnums.h.inc"
 
 namespace tessera::rt {
+/// Describes a call that says nothing more of itself: it reads its operands and
+/// writes its results, or communicates if it is a collective.
+void describeCall(mlir::Operation *op, program::Call &call);
 /// Emits an error if anything but one rt.wait reads a pending result.
 mlir::LogicalResult verifyAsync(mlir::Operation *op);
 /// Returns whether a type is that of a pending send.

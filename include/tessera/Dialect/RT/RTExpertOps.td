@@ -18,7 +18,7 @@ def RT_RoutedKind : I32EnumAttr<"RoutedKind", "what is done with routed rows", [
 defvar RT_Members = ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>;
 defvar RT_Round = ConfinedAttr<DefaultValuedAttr<I64Attr, "0">, [IntNonNegative]>;
 
-def RT_RoutedOp : RT_Op<"routed", [Pure, RT_Call<["getTiedOperand"]>,
+def RT_RoutedOp : RT_Op<"routed", [Pure, RT_Call<["getTiedOperand", "describe"]>,
                                    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "One operation of a mixture of experts; its kind says which";
   let description = [{
@@ -60,7 +60,7 @@ def RT_RowRoundsOp : RT_Op<"row_rounds", [Pure, RT_Call<>, AllTypesMatch<["gates
   let hasVerifier = 1;
 }
 
-def RT_ExchangeRowsOp : RT_Op<"exchange_rows", [Pure, RT_Call<["getTiedOperand"]>, RT_Collective]> {
+def RT_ExchangeRowsOp : RT_Op<"exchange_rows", [Pure, RT_Call<["getTiedOperand", "describe"]>, RT_Collective]> {
   let summary = "Sends compact rows of tokens to the ranks of their experts, or back";
   let description = [{
     An all-to-all that moves only routed rows. Two tensors of gates [batch, sequence,

@@ -26,7 +26,12 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
       Elements between the rows of a result; 0 where it is contiguous. A result
       with gaps is a part of an `rt.concat`.
       }], "int64_t", "getResultStride", (ins "unsigned":$result), "",
-      [{ return 0; }]>
+      [{ return 0; }]>,
+    InterfaceMethod<[{
+      Describes the call for the artifact's metadata: its part, phase and times,
+      what it computes, moves and communicates.
+      }], "void", "describe", (ins "::tessera::program::Call &":$call), "",
+      [{ ::tessera::rt::describeCall($_op.getOperation(), call); }]>
   ];
 }
 

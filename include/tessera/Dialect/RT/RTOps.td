@@ -131,7 +131,7 @@ def RT_StreamKeyOp : RT_Op<"stream_key", [Pure]> {
 
 // ------------------------------------------------------------------ compute
 
-def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments, RT_Call<>]> {
+def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments, RT_Call<["describe"]>]> {
   let summary = "Runs a fused kernel over its parallel dimension";
   let description = [{
     `count` is the number of rows (schedule "row") or columns (schedule "column").
@@ -153,7 +153,7 @@ def RT_GemmOperand : I32EnumAttr<"GemmOperand", "an operand of a matrix product"
 }
 
 def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments,
-                               RT_Call<["getTiedOperand", "getOperandStride", "getResultStride"]>,
+                               RT_Call<["getTiedOperand", "getOperandStride", "getResultStride", "describe"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Matrix product with an optional bias, accumulator and epilogue";
   let description = [{
@@ -199,7 +199,7 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments, AttrSizedResultSe
   let hasVerifier = 1;
 }
 
-def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride"]>,
+def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride", "describe"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Attention, computed block by block";
   let description = [{
@@ -230,7 +230,7 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
   let hasVerifier = 1;
 }
 
-def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride", "getResultStride"]>,
+def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride", "getResultStride", "describe"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Backward of `rt.attention`; recomputes the probabilities from `lse`";
   let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
@@ -256,7 +256,7 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments
   let hasVerifier = 1;
 }
 
-def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure, AllTypesMatch<["table", "result"]>, RT_Call<["getTiedOperand"]>]> {
+def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure, AllTypesMatch<["table", "result"]>, RT_Call<["getTiedOperand", "describe"]>]> {
   let summary = "Adds rows to the rows of a table that `ids` names, in place";
   let description = [{
     Row `r` of `source` is added to row `ids[r] - start` of `table` if that number is in
@@ -329,7 +329,7 @@ def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"
   let assemblyFormat = "$input `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
 }
 
-def RT_WaitOp : RT_Op<"wait", [AttrSizedOperandSegments, RT_Call<["getTiedOperand"]>]> {
+def RT_WaitOp : RT_Op<"wait", [AttrSizedOperandSegments, RT_Call<["getTiedOperand", "describe"]>]> {
   let summary = "Waits until an asynchronous call is done";
   let description = [{
     `pending` are the results of the call; the results of this op are the same tensors,

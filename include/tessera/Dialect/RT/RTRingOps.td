@@ -49,7 +49,7 @@ def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
   let hasVerifier = 1;
 }
 
-def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, AttrSizedOperandSegments, RT_Call<["getTiedOperand", "getOperandStride"]>,
+def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, AttrSizedOperandSegments, RT_Call<["getTiedOperand", "getOperandStride", "describe"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Attention over one slice of the keys, merged with that over earlier slices";
   let description = [{
@@ -78,7 +78,7 @@ def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, AttrSizedOperandSegments
   let hasVerifier = 1;
 }
 
-def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, AttrSizedOperandSegments, RT_Call<["getTiedOperand", "getOperandStride"]>,
+def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, AttrSizedOperandSegments, RT_Call<["getTiedOperand", "getOperandStride", "describe"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Backward of attention for one slice of the keys";
   let description = [{

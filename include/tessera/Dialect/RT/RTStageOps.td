@@ -11,7 +11,7 @@ defvar RT_Coordinate = ConfinedAttr<I64Attr, [IntNonNegative]>;
 /// The result of a pending send: it names the send and holds no data.
 def RT_Token : Type<CPred<"::tessera::rt::isToken($_self)">, "a token, tensor<1xi8>">;
 
-def RT_SendOp : RT_Op<"send", [RT_Call<>, AsyncOpInterface]> {
+def RT_SendOp : RT_Op<"send", [RT_Call<["describe"]>, AsyncOpInterface]> {
   let summary = "Sends a tensor to the rank at coordinate `peer` of an axis";
   let description = [{
     The send ends when the peer has received the tensor. The peer must execute the
@@ -30,7 +30,7 @@ def RT_SendOp : RT_Op<"send", [RT_Call<>, AsyncOpInterface]> {
   let hasVerifier = 1;
 }
 
-def RT_ReceiveOp : RT_Op<"receive", [RT_Call<>, AsyncOpInterface]> {
+def RT_ReceiveOp : RT_Op<"receive", [RT_Call<["describe"]>, AsyncOpInterface]> {
   let summary = "Receives a tensor from the rank at coordinate `peer` of an axis";
   let arguments = (ins RT_Coordinate:$peer, StrAttr:$axis, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
@@ -38,7 +38,7 @@ def RT_ReceiveOp : RT_Op<"receive", [RT_Call<>, AsyncOpInterface]> {
   let hasVerifier = 1;
 }
 
-def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collective]> {
+def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand", "describe"]>, RT_Collective]> {
   let summary = "Sends the tensor of the rank at coordinate `root` to all ranks of an axis";
   let description = [{
     Only the root has an operand, and its result takes the operand's buffer.

@@ -1,21 +1,20 @@
 //===- LayerModesTest.cpp - what each layer of an artifact recomputes -----===//
 
-#include "tools/tessera/report/LayerModes.h"
+#include "tessera/Program/ProgramJson.h"
 #include <gtest/gtest.h>
 
 using namespace tessera;
+using program::LayerModes;
 
 namespace {
 
 /// Reads the modes from metadata whose "recompute" is `text`; nothing if that
 /// says too little.
 std::optional<LayerModes> read(const std::string &text) {
-  llvm::Expected<llvm::json::Value> root =
-      llvm::json::parse("{\"recompute\": " + text + "}");
-  LayerModes modes;
-  if (!root || !modes.read(*root->getAsObject()))
-    return std::nullopt;
-  return modes;
+  llvm::Expected<program::Program> read =
+      program::readProgram("{\"recompute\": " + text + "}");
+  EXPECT_TRUE(!!read) << llvm::toString(read.takeError());
+  return read ? read->layers : std::nullopt;
 }
 
 TEST(LayerModes, LayersAreNumberedInTheOrderOfTheirNames) {

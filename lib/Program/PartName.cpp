@@ -1,28 +1,29 @@
-//===- Place.cpp - parts of a model that layers have alike ----------------===//
+//===- PartName.cpp - the names of parts of a model -----------------------===//
 
-#include "tools/tessera/report/Place.h"
+#include "tessera/Program/PartName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 using namespace tessera;
+using namespace tessera::program;
 
-int64_t tessera::layerOf(StringRef name) {
-  SmallVector<StringRef> parts;
-  name.split(parts, '.');
-  for (StringRef part : parts) {
-    uint64_t number = 0;
-    if (!part.getAsInteger(10, number))
-      return static_cast<int64_t>(number);
+LayerName program::layerOfPart(StringRef part) {
+  for (size_t begin = 0; begin < part.size();) {
+    size_t end = std::min(part.find('.', begin), part.size());
+    int64_t number = 0;
+    if (!part.slice(begin, end).getAsInteger(10, number) && number >= 0)
+      return {part.take_front(end), number};
+    begin = end + 1;
   }
-  return -1;
+  return {};
 }
 
-std::string tessera::placeOf(StringRef name, int64_t layer) {
-  std::string number = std::to_string(layer);
+std::string program::placeOf(StringRef part) {
+  std::string number = std::to_string(layerOfPart(part).number);
   SmallVector<StringRef> parts;
-  name.split(parts, '.');
+  part.split(parts, '.');
   auto mark = [&](MutableArrayRef<StringRef> names) {
     auto found = llvm::find(names, number);
     if (found == names.end())
@@ -33,11 +34,13 @@ std::string tessera::placeOf(StringRef name, int64_t layer) {
   MutableArrayRef<StringRef> rest = parts;
   if (parts.size() > 2 && parts[0] == "h" && parts[1] == number)
     rest = rest.drop_front(2);
-  return mark(rest) ? llvm::join(rest, ".")
-                    : (mark(parts), llvm::join(parts, "."));
+  if (mark(rest))
+    return llvm::join(rest, ".");
+  mark(parts);
+  return llvm::join(parts, ".");
 }
 
-std::string tessera::placeText(const std::string &place,
+std::string program::placeText(const std::string &place,
                                const std::set<int64_t> &numbers) {
   if (numbers.empty())
     return place.empty() ? "-" : place;
