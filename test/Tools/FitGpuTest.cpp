@@ -241,7 +241,7 @@ TEST(FitGpuTest, SeveralGpusHaveALink) {
   EXPECT_EQ(errorOf(measurements, two).substr(0, 39),
             "the traces hold no time of a message; r");
   Call gather = large;
-  gather.collective = dist::Collective::AllGather;
+  gather.collective = Collective::AllGather;
   measurements.communicating.push_back(
       linkProgram({{message(CallKind::Send, 1e9, 1), 2e-2 + 1e-5},
                    {message(CallKind::Send, 1e4, 1), 1.04e-5}, // mostly latency

@@ -92,7 +92,7 @@ TEST_F(ConversionsTest, DualsAndSharesAreTheTables) {
   for (const auto &[key, share] : table.shares)
     for (auto [text, collective] : kCollectives)
       if (key.first == text) {
-        EXPECT_DOUBLE_EQ(dist::ringShare(collective, key.second), share)
+        EXPECT_DOUBLE_EQ(program::ringShare(collective, key.second), share)
             << text << " over " << key.second;
       }
   EXPECT_EQ(table.shares.size(), 3 * std::size(kCollectives));
