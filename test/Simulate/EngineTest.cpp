@@ -291,10 +291,10 @@ Program programOf(const pipeline::PipelineSchedule &schedule) {
       for (const pipeline::Task &before : dependencies(schedule, task))
         if (stageOf(before) != stageOf(task))
           stage.calls.push_back(message(CallKind::Receive, 0, stageOf(before)));
-      stage.calls.push_back(kernel(
-          (task.kind == TaskKind::Forward || schedule.splitsBackward() ? 100.
-                                                                       : 200.) /
-          static_cast<double>(shape.virtualStages)));
+      int64_t bytes =
+          task.kind == TaskKind::Forward || schedule.splitsBackward() ? 600
+                                                                      : 1200;
+      stage.calls.push_back(kernel(bytes / shape.virtualStages));
       for (int64_t to : receivers[task])
         stage.calls.push_back(message(CallKind::Send, 0, to));
       stage.order.push_back(
@@ -307,6 +307,7 @@ Program programOf(const pipeline::PipelineSchedule &schedule) {
 
 TEST(EngineTest, SchedulesTakeTheirTime) {
   Cluster cluster = smallCluster();
+  cluster.device.memoryBandwidth = 600; // forward of a stage takes a second
   cluster.software.hasQueuePerGroup = cluster.software.buffersMessages = true;
   for (ScheduleKind kind :
        {ScheduleKind::GPipe, ScheduleKind::OneForwardOneBackward,

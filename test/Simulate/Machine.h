@@ -22,14 +22,14 @@ inline Cluster smallCluster(int64_t nodes = 4) {
   return cluster;
 }
 
-inline Call kernel(double bytes) {
+inline Call kernel(int64_t bytes) {
   Call call;
   call.op = "launch";
   call.bytes = bytes;
   return call;
 }
 
-inline Call allReduce(double bytes, llvm::SmallVector<size_t, 2> axes,
+inline Call allReduce(int64_t bytes, llvm::SmallVector<size_t, 2> axes,
                       int64_t wait = 0) {
   Call call;
   call.kind = CallKind::Collective;
@@ -42,7 +42,7 @@ inline Call allReduce(double bytes, llvm::SmallVector<size_t, 2> axes,
   return call;
 }
 
-inline Call message(CallKind kind, double bytes, int64_t peer,
+inline Call message(CallKind kind, int64_t bytes, int64_t peer,
                     int64_t wait = 0) {
   Call call;
   call.kind = kind;
