@@ -9,9 +9,9 @@
 #define TESSERA_JSON_PARSEJSON_H
 
 #include "tessera/json_limits.hpp"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <functional>
 #include <string>
 
 namespace tessera {
@@ -43,7 +43,7 @@ struct JsonEntries {
   llvm::StringRef key; ///< Each list that is a member of this name.
   /// Takes an entry. `depth` is 1 for a list of the outermost object. An error
   /// is the result of parseJson, unless the text turns out to be no JSON.
-  llvm::function_ref<llvm::Error(size_t depth, llvm::json::Value entry)> take;
+  std::function<llvm::Error(size_t depth, llvm::json::Value entry)> take;
 };
 
 /// Returns the value of a text, in which these lists are empty. Only the values
