@@ -277,7 +277,7 @@ LogicalResult SplitStagesPass::orderEvents() {
 SmallVector<Operation *> SplitStagesPass::sourceOpsOf(int64_t chunk) {
   SmallVector<Operation *> ops;
   auto encode = getOperation().lookupSymbol<func::FuncOp>(nn::kEncodeName);
-  if (encode && encode != staged.step)
+  if (encode && !encode.isDeclaration() && encode != staged.step)
     for (Operation &op : encode.getBody().front())
       if (chunkOf(&op) == chunk)
         ops.push_back(&op);

@@ -90,8 +90,11 @@ static bool areFrames(const AttributeSite &site, Attribute value) {
 }
 
 static bool isOrder(const AttributeSite &site, Attribute value) {
-  return isListOfCounts(site, value) &&
-         cast<DenseI64ArrayAttr>(value).size() % 2 == 0;
+  if (!isListOfCounts(site, value))
+    return false;
+  auto numbers = cast<DenseI64ArrayAttr>(value).asArrayRef();
+  return numbers.size() % 2 == 0 &&
+         llvm::all_of(numbers, [](int64_t k) { return k <= INT32_MAX; });
 }
 
 static bool areKinds(const AttributeSite &site, Attribute value) {
@@ -203,7 +206,8 @@ static const AttributeRule kRules[] = {
     {kStageAxisAttr, OnFunction, kName},
     {RTDialect::kOrderAttr,
      OnFunction,
-     {isOrder, "array<i64: task, micro-batch, ...>"}},
+     {isOrder,
+      "array<i64: task, micro-batch, ...> of numbers up to 2147483647"}},
     {RTDialect::kFramesAttr,
      OnFunction,
      {areFrames, "an array of array<i64: offset, ...>"}},

@@ -37,8 +37,15 @@ func.func @step_0() attributes {rt.stage = 1 : i32} {
 
 // -----
 
-// expected-error @+1 {{'rt.order' is array<i64: 0>; it must be array<i64: task, micro-batch, ...>}}
+// expected-error @+1 {{'rt.order' is array<i64: 0>; it must be array<i64: task, micro-batch, ...> of numbers up to 2147483647}}
 func.func @order() attributes {rt.order = array<i64: 0>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'rt.order' is array<i64: 9223372036854775807, 0>; it must be array<i64: task, micro-batch, ...> of numbers up to 2147483647}}
+func.func @order() attributes {rt.order = array<i64: 9223372036854775807, 0>} {
   return
 }
 
