@@ -40,9 +40,10 @@ artifact = read(source, "docs/Artifact.md")
 parser = "\n".join(sources("runtime/artifact", ".cpp").values())
 keys = set(re.findall(r'"(\w+)":', re.search(r'"model": \{(.*?)\}', artifact).group(1)))
 keys |= set(re.findall(r"`model\.(\w+)`", artifact))
+fields = re.findall(r'TSR_PROGRAM_FIELD\(Model, (\w+), "(\w+)"', read(source, "runtime/include/tessera/program_fields.def"))
 compare("docs/Runtime.md", "keys of a model that the runtime reads",
         sorted(re.findall(r"`(\w+)`", re.search(r"preparing\s+a\s+batch\s+needs:(.*?)\.", runtime, re.S).group(1))),
-        sorted(key for key in keys if re.search(rf'(at|has)\("{key}"\)', parser)))
+        sorted(key for field, key in fields if key in keys and re.search(rf"\bModel::{field}\b", parser)))
 
 # Communicators: each name is one that the runtime knows, and nothing else is claimed.
 code = sources("runtime", ".h", ".cpp")

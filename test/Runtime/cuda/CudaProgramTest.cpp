@@ -292,7 +292,7 @@ INSTANTIATE_TEST_SUITE_P(
                test.expertBuffer = "0.8";
                test.tolerance = 3e-2;
              }),
-        with({"bf16_cudnn", "bf16", "tp=2", "."},
+        with({"bf16_cudnn", "bf16", "tp=2", "gpt2"},
              [](Case &test) {
                test.says = "attention by cuDNN";
                test.tolerance = 3e-2;
