@@ -147,7 +147,7 @@ bool Encoding::cut(const std::string &words, std::vector<int32_t> &ids) {
 }
 
 bool Encoding::readTexts() {
-  if (!tokenizer.open(modelTokenizer(options)))
+  if (!tokenizer.open(modelTokenizer(options, options.tokenize.tokenizer)))
     return false;
   if (!options.encode.texts.empty() && !tokenizer.hasTokenizer())
     return !printError("--text needs a tokenizer, and there is none in '" +
@@ -198,11 +198,13 @@ bool Encoding::open() {
   int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
   if (tokenizer.size() > vocabulary)
     return !printError(
-        "the tokenizer '" + modelTokenizer(options) + "' has a vocabulary of " +
-        std::to_string(tokenizer.size()) + ", the model '" + options.model +
-        "' one of " + std::to_string(vocabulary) +
-        "; name the model's own with --tokenizer");
-  std::string weights = modelWeights(options);
+        "the tokenizer '" +
+        modelTokenizer(options, options.tokenize.tokenizer) +
+        "' has a vocabulary of " + std::to_string(tokenizer.size()) +
+        ", the model '" + options.model + "' one of " +
+        std::to_string(vocabulary) + "; name the model's own with --tokenizer");
+  std::string weights =
+      modelWeights(options, {options.weights, options.checkpoint});
   if (weights.empty() ||
       !checkConfigBeside(options, artifact.metadata(), weights))
     return false;

@@ -24,7 +24,8 @@ namespace json = llvm::json;
 /// A checkpoint's optimizer, and what it froze, change nothing of its loss.
 static bool loadParameters(const DriverOptions &options,
                            const ArtifactFile &artifact, tsr_session *session) {
-  std::string weights = modelWeights(options);
+  std::string weights =
+      modelWeights(options, {options.weights, options.checkpoint});
   if (weights.empty() ||
       !checkConfigBeside(options, artifact.metadata(), weights))
     return false;
@@ -196,7 +197,7 @@ int tessera::runEvaluate(const DriverOptions &given) {
     return printError(problem);
   if (std::string problem = checkRunFiles(options); !problem.empty())
     return printError(problem);
-  shareFiles(options);
+  shareFiles(options, options.choices);
   if (!options.choices.empty())
     return evaluateChoices(options);
   ArtifactFile artifact;
@@ -210,7 +211,8 @@ int tessera::runEvaluate(const DriverOptions &given) {
                       "--programs train");
   EvaluationData data;
   OpenedSession session = openSession(options, artifact.get());
-  if (!session || !data.open(options, artifact.get(), session.get()) ||
+  if (!session ||
+      !data.open(options, artifact.get(), session.get(), options.data) ||
       !loadParameters(options, artifact, session.get()))
     return 1;
   if (options.launch.rank == 0 && !options.json)

@@ -51,7 +51,7 @@ static int showOnce(const DriverOptions &options) {
   if (!metadata || !report.read(*metadata))
     return 1;
   json::Object data{{"report", report.json()}, {"passes", passes.json()}};
-  if (const std::string &cluster = options.simulate.cluster; !cluster.empty()) {
+  if (const std::string &cluster = options.cluster; !cluster.empty()) {
     std::optional<json::Value> step = simulated(*metadata, report, cluster);
     if (!step)
       return 1;

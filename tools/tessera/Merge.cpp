@@ -51,7 +51,7 @@ int tessera::runMerge(const DriverOptions &options) {
   if (options.model.empty())
     printNote("the model is '" + model + "', which '" + options.adapter +
               "' was trained beside");
-  if (!checkAdapterModel(options, model, adapter))
+  if (!checkAdapterModel(model, adapter))
     return 1;
   if (tsr_adapter_merge(model.c_str(), adapter.c_str(),
                         options.output.c_str()) != TSR_OK)

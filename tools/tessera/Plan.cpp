@@ -134,8 +134,7 @@ int tessera::runPlan(const DriverOptions &given) {
     return printError("'" + given.model +
                       "' is a program with a batch of its own, which plans "
                       "would cut in different ways; give the config.json");
-  Expected<simulate::Cluster> cluster =
-      simulate::readCluster(given.simulate.cluster);
+  Expected<simulate::Cluster> cluster = simulate::readCluster(given.cluster);
   if (!cluster)
     return printError(toString(cluster.takeError()));
   std::optional<DriverOptions> taken = optionsFor(*cluster, given);

@@ -62,8 +62,7 @@ static bool findSoftwareMemory(const DriverOptions &options,
 }
 
 int tessera::runSimulate(const DriverOptions &given) {
-  Expected<simulate::Cluster> cluster =
-      simulate::readCluster(given.simulate.cluster);
+  Expected<simulate::Cluster> cluster = simulate::readCluster(given.cluster);
   if (!cluster)
     return printError(toString(cluster.takeError()));
   std::optional<DriverOptions> taken = optionsFor(*cluster, given);

@@ -16,15 +16,14 @@ using namespace tessera;
 static bool fail() { return !printError(tsr_last_error()); }
 
 /// Writes the config, compiles and loads it.
-static bool openProgram(const CalibrationProgram &program,
-                        DriverOptions &options, ArtifactFile &artifact) {
+static bool openProgram(const CalibrationProgram &program, RunSettings &options,
+                        ArtifactFile &artifact) {
   TemporaryFile config;
   std::error_code error = config.create("json");
   if (!error)
     error = writeOutput(config.path, {program.config});
   if (error)
     return !printError("cannot write a temporary file: " + error.message());
-  options.command = Command::Calibrate;
   options.model = config.path.str().str();
   options.plan = program.plan;
   options.communicator = program.communicator;

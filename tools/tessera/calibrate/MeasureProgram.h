@@ -40,7 +40,7 @@ public:
   MeasuredProgram result() const;
 
 private:
-  DriverOptions options;
+  RunSettings options;
   ArtifactFile artifact;
   std::optional<simulate::Program> calls;
   Precision precision = Precision::F32;

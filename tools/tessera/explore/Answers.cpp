@@ -44,7 +44,7 @@ json::Value Answers::choices() const {
     axes.push_back(row.name);
   return json::Object{
       {"model", json::fixUTF8(options.model)},
-      {"cluster", json::fixUTF8(options.simulate.cluster)},
+      {"cluster", json::fixUTF8(options.cluster)},
       {"axes", std::move(axes)},
       {"options", std::move(entries)},
   };
@@ -90,8 +90,8 @@ Expected<std::vector<std::string>> Answers::wordsOf(StringRef body) const {
     return refusal("the body must be a JSON object with options");
   std::vector<std::string> words = {program, "explore", options.model,
                                     "--json"};
-  if (!options.simulate.cluster.empty())
-    words.push_back("--cluster=" + options.simulate.cluster);
+  if (!options.cluster.empty())
+    words.push_back("--cluster=" + options.cluster);
   if (options.ranks)
     words.push_back("--ranks=" + std::to_string(options.ranks));
   for (const auto &[name, text] : *chosen)

@@ -95,7 +95,7 @@ void OpenGenerator::noteConfig() const {
 bool OpenGenerator::openTokenizer() {
   if (!artifact.open(options))
     return false;
-  std::string path = modelTokenizer(options);
+  std::string path = modelTokenizer(options, options.tokenize.tokenizer);
   int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
   if (options.generate.alternatives > vocabulary)
     return !printError("--log-probabilities: must be at most " +
@@ -126,7 +126,8 @@ bool OpenGenerator::open() {
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
-  std::string weights = modelWeights(options);
+  std::string weights =
+      modelWeights(options, {options.weights, options.checkpoint});
   if (weights.empty() ||
       !checkConfigBeside(options, artifact.metadata(), weights))
     return false;

@@ -29,7 +29,7 @@ std::string ArtifactFile::signer() const {
                                                             : "unknown";
 }
 
-bool ArtifactFile::open(const DriverOptions &options, const SizeCheck &check) {
+bool ArtifactFile::open(const PlannedModel &options, const SizeCheck &check) {
   if (!options.isArtifact()) {
     TemporaryFile file;
     if (std::error_code error = file.create("tsr"))

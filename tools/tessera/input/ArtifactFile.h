@@ -21,7 +21,7 @@ public:
             const std::vector<std::string> &trustedKeys = {});
   /// Loads, or compiles and loads, the model of `options`. What is compiled is
   /// checked first.
-  bool open(const DriverOptions &options, const SizeCheck &check = {});
+  bool open(const PlannedModel &options, const SizeCheck &check = {});
 
   const tsr_artifact *get() const { return artifact.get(); }
   const char *metadata() const { return tsr_artifact_metadata(get()); }

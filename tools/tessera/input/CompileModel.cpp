@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace tessera;
 
-ImportOptions tessera::importOptions(const DriverOptions &options,
+ImportOptions tessera::importOptions(const PlannedModel &options,
                                      Choices choices) {
   const PlanOptions &plan = options.plan;
   ImportOptions import;
@@ -25,7 +25,7 @@ ImportOptions tessera::importOptions(const DriverOptions &options,
       import.sizes.batch = import.batchRanks;
     return import;
   }
-  import.explains = choices == Choices::Said && options.launch.rank == 0;
+  import.explains = choices == Choices::Said && options.isFirstProcess;
   return import;
 }
 
@@ -36,7 +36,7 @@ static int64_t sizeOf(ModuleOp module, StringRef name, int64_t otherwise) {
   return size ? size.getInt() : otherwise;
 }
 
-PlanOptions tessera::planOf(const DriverOptions &options, ModuleOp module) {
+PlanOptions tessera::planOf(const PlannedModel &options, ModuleOp module) {
   PlanOptions plan = options.plan;
   plan.sizes.microBatches = sizeOf(module, "micro_batches", 1);
   return plan;
@@ -52,8 +52,8 @@ static DataSizes dataSizesOf(ModuleOp module) {
   return sizes;
 }
 
-bool tessera::compileModel(const DriverOptions &options,
-                           const std::string &path, const SizeCheck &check) {
+bool tessera::compileModel(const PlannedModel &options, const std::string &path,
+                           const SizeCheck &check) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
@@ -68,7 +68,7 @@ bool tessera::compileModel(const DriverOptions &options,
 }
 
 std::optional<std::string>
-tessera::describeModel(const DriverOptions &options,
+tessera::describeModel(const PlannedModel &options,
                        const PassObserver &observer) {
   DialectRegistry registry;
   registerCompilerDialects(registry);

@@ -6,7 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/OptionGroups.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,13 +16,13 @@ namespace tessera {
 
 enum class Choices { Said, Silent };
 
-/// Returns how `options` ask for their model to be read. With several
-/// processes, the first one alone says what is chosen.
-ImportOptions importOptions(const DriverOptions &options, Choices choices);
+/// How `options` ask for their model to be read. Of several processes the first
+/// one alone says what is chosen.
+ImportOptions importOptions(const PlannedModel &options, Choices choices);
 
-/// Returns how `options` ask for `module` to be compiled. The number of
-/// micro-batches is the module's: a .mlir file has its own.
-PlanOptions planOf(const DriverOptions &options, mlir::ModuleOp module);
+/// How `options` ask for `module` to be compiled. The number of micro-batches
+/// is the module's: a .mlir file has its own.
+PlanOptions planOf(const PlannedModel &options, mlir::ModuleOp module);
 
 /// The data that a model reads; `target` is 0 if it has no target sequences.
 struct DataSizes {
@@ -37,12 +37,12 @@ struct DataSizes {
 using SizeCheck = std::function<bool(const DataSizes &)>;
 
 /// Compiles the model of `options` to `path`; prints errors, returns false.
-bool compileModel(const DriverOptions &options, const std::string &path,
+bool compileModel(const PlannedModel &options, const std::string &path,
                   const SizeCheck &check = {});
 
-/// Returns what the artifact of the model of `options` would say about itself;
-/// prints errors, returns nothing. `observer` sees the program after each pass.
-std::optional<std::string> describeModel(const DriverOptions &options,
+/// What the artifact of the model of `options` would say about itself; prints
+/// errors, returns nothing. `observer` sees the program after each pass.
+std::optional<std::string> describeModel(const PlannedModel &options,
                                          const PassObserver &observer = {});
 
 } // namespace tessera

@@ -21,7 +21,7 @@ namespace json = llvm::json;
 
 /// Returns the config.json beside weights; "" if there is none, if the runtime
 /// compares it, or if it is the model's own.
-static std::string configBeside(const DriverOptions &options,
+static std::string configBeside(const PlannedModel &options,
                                 const std::string &weights) {
   SmallString<128> folder(weights);
   if (!llvm::sys::fs::is_directory(weights))
@@ -38,7 +38,7 @@ static std::string configBeside(const DriverOptions &options,
 
 /// Returns the values in effect of a config's keys, or nothing after a note:
 /// what cannot be read cannot be compared.
-static std::optional<json::Object> keysOf(const DriverOptions &options,
+static std::optional<json::Object> keysOf(const PlannedModel &options,
                                           const std::string &config) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
@@ -53,7 +53,7 @@ static std::optional<json::Object> keysOf(const DriverOptions &options,
   import.forEncoding = encodes(options.plan.programs);
   auto module = importModel(&context, config, import);
   if (failed(module)) {
-    if (options.launch.rank == 0)
+    if (options.isFirstProcess)
       printNote("'" + config + "', beside the weights, is not compared with " +
                 "the model: " + why);
     return std::nullopt;
@@ -94,7 +94,7 @@ static std::string differingKey(const json::Object &own,
   return "";
 }
 
-bool tessera::checkConfigBeside(const DriverOptions &options,
+bool tessera::checkConfigBeside(const PlannedModel &options,
                                 const char *metadata,
                                 const std::string &weights) {
   std::string config = configBeside(options, weights);
@@ -117,8 +117,7 @@ bool tessera::checkConfigBeside(const DriverOptions &options,
                      "it, put them into a folder without a config.json");
 }
 
-bool tessera::checkAdapterModel(const DriverOptions &options,
-                                const std::string &model,
+bool tessera::checkAdapterModel(const std::string &model,
                                 const std::string &adapter) {
   std::string config = model + "/config.json";
   std::optional<json::Object> manifest = manifestIn(adapter);
@@ -126,7 +125,7 @@ bool tessera::checkAdapterModel(const DriverOptions &options,
       manifest ? manifest->getObject("model_keys") : nullptr;
   if (!own || !llvm::sys::fs::exists(config))
     return true;
-  std::optional<json::Object> other = keysOf(options, config);
+  std::optional<json::Object> other = keysOf(PlannedModel(), config);
   std::string key = other ? differingKey(*own, *other) : "";
   if (key.empty())
     return true;

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_INPUT_MODELCHECK_H
 #define TESSERA_TOOLS_TESSERA_INPUT_MODELCHECK_H
 
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/OptionGroups.h"
 
 namespace tessera {
 
@@ -12,13 +12,12 @@ namespace tessera {
 /// two heads from four. The runtime checks checkpoints. If not, prints an error
 /// that names a key and both values; prints a note if the config cannot be
 /// read.
-bool checkConfigBeside(const DriverOptions &options, const char *metadata,
+bool checkConfigBeside(const PlannedModel &options, const char *metadata,
                        const std::string &weights);
 
 /// Compares the adapter of a checkpoint with the folder of the model to merge
 /// it with in the same way.
-bool checkAdapterModel(const DriverOptions &options, const std::string &model,
-                       const std::string &adapter);
+bool checkAdapterModel(const std::string &model, const std::string &adapter);
 
 } // namespace tessera
 

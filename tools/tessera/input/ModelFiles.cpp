@@ -19,7 +19,7 @@ std::string tessera::modelIn(const std::string &path) {
   return llvm::sys::fs::exists(step + "/config.json") ? step : path;
 }
 
-std::string tessera::modelFolder(const DriverOptions &options) {
+std::string tessera::modelFolder(const ModelArgument &options) {
   if (llvm::sys::fs::is_directory(options.model))
     return options.model;
   std::string path = options.model;
@@ -35,7 +35,7 @@ static bool holdsTokenizer(const std::string &folder) {
   return false;
 }
 
-std::string tessera::folderBesideWeights(const DriverOptions &options) {
+std::string tessera::folderBesideWeights(const TrainOptions &options) {
   std::string weights = options.weights;
   if (!weights.empty() && !llvm::sys::fs::is_directory(weights))
     weights = llvm::sys::path::parent_path(weights).str();
@@ -66,8 +66,9 @@ llvm::json::Object tessera::jsonObjectIn(const std::string &path) {
   return object ? std::move(*object) : llvm::json::Object();
 }
 
-std::string tessera::modelTokenizer(const DriverOptions &options) {
-  std::string path = options.tokenize.tokenizer, folder = modelFolder(options);
+std::string tessera::modelTokenizer(const ModelArgument &options,
+                                    const std::string &named) {
+  std::string path = named, folder = modelFolder(options);
   for (const char *name : {"/tokenizer.json", "/tokenizer.model"})
     if (path.empty() && llvm::sys::fs::exists(folder + name))
       path = folder;
@@ -86,7 +87,7 @@ std::string tessera::stepOfCheckpoint(const std::string &directory) {
   return "";
 }
 
-std::string tessera::weightsBeside(const DriverOptions &options) {
+std::string tessera::weightsBeside(const ModelArgument &options) {
   if (options.isArtifact() || options.isProgram())
     return "";
   std::string folder = modelFolder(options);
@@ -99,10 +100,11 @@ std::string tessera::weightsBeside(const DriverOptions &options) {
   return "a file of weights in '" + folder + "'";
 }
 
-std::string tessera::modelWeights(const DriverOptions &options) {
-  if (!options.checkpoint.empty())
-    return stepOfCheckpoint(options.checkpoint);
-  std::string weights = options.weights, folder = modelFolder(options);
+std::string tessera::modelWeights(const ModelArgument &options,
+                                  const NamedWeights &named) {
+  if (!named.checkpoint.empty())
+    return stepOfCheckpoint(named.checkpoint);
+  std::string weights = named.weights, folder = modelFolder(options);
   tsr_status found =
       weights.empty() ? tsr_weights_find(folder.c_str()) : TSR_NOT_FOUND;
   if (found == TSR_OK)

@@ -5,7 +5,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_INPUT_MODELFILES_H
 #define TESSERA_TOOLS_TESSERA_INPUT_MODELFILES_H
 
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/train/TrainOptions.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera {
@@ -14,21 +14,22 @@ namespace tessera {
 /// itself; else the path that is given.
 std::string modelIn(const std::string &path);
 
-/// Returns the model's folder, or that of its file.
-std::string modelFolder(const DriverOptions &options);
+/// The model's folder, or that of its file.
+std::string modelFolder(const ModelArgument &options);
 
 /// Returns the folder whose tokenizer and pooling the checkpoints of a run take
 /// along: that of the model, else that of its weights, else that of the
 /// checkpoint to resume; "" if none has any.
-std::string folderBesideWeights(const DriverOptions &options);
+std::string folderBesideWeights(const TrainOptions &options);
 
 /// Returns the JSON object in a file; empty if the file is missing or holds
 /// another thing.
 llvm::json::Object jsonObjectIn(const std::string &path);
 
-/// The folder or file of the tokenizer that is named or lies beside the model;
-/// "": there is none.
-std::string modelTokenizer(const DriverOptions &options);
+/// Returns the folder or file of the tokenizer that is `named` or, if none is,
+/// lies beside the model; "" if there is none.
+std::string modelTokenizer(const ModelArgument &options,
+                           const std::string &named);
 
 /// Returns the step of --checkpoint: itself, or the newest in the directory; ""
 /// after an error, which is printed.
@@ -37,11 +38,18 @@ std::string stepOfCheckpoint(const std::string &directory);
 /// Names the weights beside the model's config, in whatever format, for
 /// messages: "'gpt2/model.safetensors'" or "a file of weights in 'gpt2'". "":
 /// there are none.
-std::string weightsBeside(const DriverOptions &options);
+std::string weightsBeside(const ModelArgument &options);
 
-/// Returns the weights that are named, a checkpoint's or those beside the
-/// model; prints an error and returns "" if there are none.
-std::string modelWeights(const DriverOptions &options);
+/// The parameters that a command names: weights, or a checkpoint.
+struct NamedWeights {
+  std::string weights;    ///< As transformers saves them; "": none.
+  std::string checkpoint; ///< A directory; "": none.
+};
+
+/// Returns the weights that are named, or those beside the model; prints an
+/// error and returns "" if there are none.
+std::string modelWeights(const ModelArgument &options,
+                         const NamedWeights &named);
 
 } // namespace tessera
 

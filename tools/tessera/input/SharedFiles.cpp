@@ -72,7 +72,7 @@ void shareManifest(const std::string &directory, Shared &shared) {
 }
 
 /// Shares which checkpoint the run goes on from, and the files of its best one.
-void shareCheckpoint(const DriverOptions &options, Shared &shared) {
+void shareCheckpoint(const TrainOptions &options, Shared &shared) {
   shared.emplace_back("as the newest checkpoint",
                       options.resumes ? findCheckpoint(options.resumeDir)
                                       : "none that it resumes");
@@ -85,13 +85,9 @@ void shareCheckpoint(const DriverOptions &options, Shared &shared) {
                         contentOf(options.checkpointDir + "/" + name));
 }
 
-void sharePlan(const DriverOptions &options, Shared &shared) {
-  for (const auto &[name, path] : options.given)
-    if (name == "--plan")
-      share(shared, path);
-}
-
-void shareModel(const DriverOptions &options, Shared &shared) {
+void shareModel(const PlannedModel &options, Shared &shared) {
+  if (!options.planFile.empty())
+    share(shared, options.planFile);
   fs::path model = options.model;
   std::error_code error;
   bool isFolder = fs::is_directory(model, error);
@@ -101,26 +97,38 @@ void shareModel(const DriverOptions &options, Shared &shared) {
     shareBeside(shared, isFolder ? model : model.parent_path(), model);
 }
 
-void shareQuestions(const DriverOptions &options, Shared &shared) {
-  if (options.choices.empty())
+void shareQuestions(const std::string &questions, const std::string &tokenizer,
+                    Shared &shared) {
+  if (questions.empty())
     return;
-  share(shared, options.choices);
+  share(shared, questions);
   std::error_code error;
-  if (fs::is_directory(options.evalTokenizer, error))
-    shareBeside(shared, options.evalTokenizer);
-  else if (!options.evalTokenizer.empty())
-    share(shared, options.evalTokenizer);
+  if (fs::is_directory(tokenizer, error))
+    shareBeside(shared, tokenizer);
+  else if (!tokenizer.empty())
+    share(shared, tokenizer);
+}
+
+/// They come first: options follow from them, such as those of a plan.
+void putFirst(const Shared &files, Shared &shared) {
+  shared.insert(shared.begin(), files.begin(), files.end());
 }
 } // namespace
 
-void tessera::shareFiles(DriverOptions &options) {
+void tessera::shareFiles(TrainOptions &options) {
   if (options.launch.isAlone())
     return;
-  Shared shared;
-  sharePlan(options, shared);
-  shareModel(options, shared);
-  shareQuestions(options, shared);
-  shareCheckpoint(options, shared);
-  // They come first: options follow from them, such as those of a plan.
-  options.shared.insert(options.shared.begin(), shared.begin(), shared.end());
+  Shared files;
+  shareModel(options, files);
+  shareCheckpoint(options, files);
+  putFirst(files, options.shared);
+}
+
+void tessera::shareFiles(RunSettings &options, const std::string &questions) {
+  if (options.launch.isAlone())
+    return;
+  Shared files;
+  shareModel(options, files);
+  shareQuestions(questions, options.evalTokenizer, files);
+  putFirst(files, options.shared);
 }

@@ -7,14 +7,16 @@
 #ifndef TESSERA_TOOLS_TESSERA_INPUT_SHAREDFILES_H
 #define TESSERA_TOOLS_TESSERA_INPUT_SHAREDFILES_H
 
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/train/TrainOptions.h"
 
 namespace tessera {
 
 /// Adds to `options.shared` what each process finds on its own disk: the model
-/// and the files beside it, the questions of --choices, the checkpoint from
-/// which a run goes on. Does nothing for a process that is alone.
-void shareFiles(DriverOptions &options);
+/// and the files beside it, and the checkpoint from which a run goes on. Does
+/// nothing for a process that is alone.
+void shareFiles(TrainOptions &options);
+/// Does the same for an evaluation, which may be of a file of questions.
+void shareFiles(RunSettings &options, const std::string &questions);
 
 } // namespace tessera
 

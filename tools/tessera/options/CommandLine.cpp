@@ -196,15 +196,15 @@ std::vector<std::string> CommandLine::namesOf(const std::string &command) {
 
 /// What the file of --plan says is as if it stood on the command line.
 void CommandLine::applyPlan() {
-  if (planFile.empty())
+  if (options.planFile.empty())
     return;
   if (options.isArtifact())
     refuse("'" + options.model +
            "' is compiled already, so --plan cannot change it; give the "
            "config.json instead");
   plan::PlanFile plan;
-  refuseUnless(plan::readPlan(planFile, plan));
-  refuseUnless(plan::checkModel(plan, planFile, options.model));
+  refuseUnless(plan::readPlan(options.planFile, plan));
+  refuseUnless(plan::checkModel(plan, options.planFile, options.model));
   for (const auto &[name, text] : plan.options)
     applyOption(*app.get_subcommands().front(), "--" + name, text);
 }
@@ -216,13 +216,14 @@ void CommandLine::applyOption(CLI::App &sub, const std::string &name,
   for (const Flag &flag : flags)
     names.push_back(flag.name);
   if (std::find(names.begin(), names.end(), name) == names.end())
-    refuse("'" + planFile + "': unknown option '" + name.substr(2) + "'; " +
+    refuse("'" + options.planFile + "': unknown option '" + name.substr(2) +
+           "'; " +
            suggestion(nearestName(name, names), "see tessera compile --help"));
   CLI::Option *option = sub.get_option(name);
   if (option->count()) {
     std::string given = givenText(*option);
     if (given != text)
-      refuse("'" + planFile + "' says " + name + " " + text +
+      refuse("'" + options.planFile + "' says " + name + " " + text +
              ", but the command line says " + given +
              "; leave out one of the two");
     return;
@@ -232,13 +233,13 @@ void CommandLine::applyOption(CLI::App &sub, const std::string &name,
   if (option->get_items_expected_max() == 0)
     if (std::string why = setPlannedFlag(scratch, name.substr(2), text);
         !why.empty())
-      refuse("'" + planFile + "': " + why);
+      refuse("'" + options.planFile + "': " + why);
   try {
     option->add_result(text);
     option->run_callback();
   } catch (const CLI::ParseError &error) {
     std::string why = error.what();
-    refuse("'" + planFile +
+    refuse("'" + options.planFile +
            "': " + (why.rfind("error: ", 0) == 0 ? why.substr(7) : why));
   }
 }
@@ -372,6 +373,7 @@ void CommandLine::checkLaunch() {
     return;
   Launch &launch = options.launch;
   refuseUnless(readLaunch(std::getenv, launch));
+  options.isFirstProcess = launch.rank == 0;
   if (launch.isAlone()) {
     if (!rendezvous.empty() || options.communicator == "tcp")
       refuse("--rendezvous and --communicator tcp are for several processes, "
@@ -641,7 +643,7 @@ void CommandLine::collectGiven() {
 
 /// A run needs no cluster, but a traced step can be compared with one.
 void CommandLine::checkPage() {
-  if (options.command != Command::Train || options.simulate.cluster.empty())
+  if (options.command != Command::Train || options.cluster.empty())
     return;
   if (options.html.empty() || options.trace.empty())
     refuse("--cluster is for the page of a traced step; give --html and "

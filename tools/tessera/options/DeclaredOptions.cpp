@@ -101,7 +101,7 @@ void DeclaredOptions::addPlan(CLI::App *sub, Extent extent) {
 /// A file with values of the options of PlanFlags.def.
 void DeclaredOptions::addPlanFile(CLI::App *sub) {
   sub->option_defaults()->group("Parallelism");
-  sub->add_option("--plan", planFile,
+  sub->add_option("--plan", options.planFile,
                   "Take options from a file of tessera plan; options that are "
                   "given as well must say the same")
       ->type_name("FILE");
@@ -506,8 +506,7 @@ void DeclaredOptions::addReport(CLI::App *sub) {
 }
 
 CLI::Option *DeclaredOptions::addCluster(CLI::App *sub, const char *what) {
-  return sub->add_option("--cluster", options.simulate.cluster, what)
-      ->type_name("FILE");
+  return sub->add_option("--cluster", options.cluster, what)->type_name("FILE");
 }
 
 void DeclaredOptions::requireCluster(CLI::App *sub) {

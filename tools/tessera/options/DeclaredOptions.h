@@ -48,7 +48,7 @@ protected:
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
                "program and runs it",
                "tessera"};
-  std::string rendezvous, secretFile, planFile;
+  std::string rendezvous, secretFile;
   std::map<MeshAxis, int64_t> aliases; ///< Sizes of axes; 0: not given.
   std::map<MeshAxis, std::string> aliasNames;
   std::vector<Flag> flags; ///< Of the table, of all commands.

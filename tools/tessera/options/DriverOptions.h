@@ -6,12 +6,9 @@
 #ifndef TESSERA_TOOLS_TESSERA_OPTIONS_DRIVEROPTIONS_H
 #define TESSERA_TOOLS_TESSERA_OPTIONS_DRIVEROPTIONS_H
 
-#include "tessera/Options/PlanOptions.h"
 #include "tools/tessera/options/CommandTable.h"
-#include "tools/tessera/options/LaunchEnvironment.h"
-#include "tools/tessera/options/RateOptions.h"
+#include "tools/tessera/train/TrainOptions.h"
 #include <map>
-#include <optional>
 
 namespace tessera {
 
@@ -73,7 +70,6 @@ struct EncodeOptions {
 
 /// Of tessera simulate.
 struct SimulateOptions {
-  std::string cluster;  ///< A file.
   std::string measured; ///< A trace of the step as it ran; "": none.
   /// A program that is compiled for it, with a device or precision that is not
   /// given, has the cluster's.
@@ -108,32 +104,13 @@ struct ExploreOptions {
   std::map<std::string, std::string> given;
 };
 
-/// The options that make a run what it is, as texts.
-struct RunRecipe {
-  /// The run that goes on was given `given`, and has all `values` in effect.
-  std::map<std::string, std::string> given, values;
-  std::optional<int64_t> seed;
-  /// This run is given `now`, or takes it over from the run that goes on.
-  std::map<std::string, std::string> now;
-};
-
-/// Reads the recipe of the checkpoint in a directory; false: there is none.
-using RecipeReader = bool (*)(const std::string &directory, RunRecipe &recipe);
-
-struct DriverOptions {
-  /// A run has a length, unlike a program that is only compiled.
-  DriverOptions() {
-    plan.learningRate.warmupSteps = 10;
-    plan.learningRate.totalSteps = 100;
-  }
-
+/// The options of all commands that have none of their own yet.
+struct DriverOptions : TrainOptions {
   Command command = Command::Doctor;
-  std::string model;  ///< config.json, directory, .mlir or .tsr.
   std::string output; ///< -o; "" or "-": standard output.
   bool json = false;
   bool wide = false;       ///< report: all columns.
   std::string scheduleSvg; ///< report: a file for the picture.
-  std::string html;        ///< A file for the page of what is printed.
   std::string key;         ///< sign: a file with the private key.
 
   TokenizeOptions tokenize;
@@ -144,74 +121,14 @@ struct DriverOptions {
   PlanningOptions planning;
   ExploreOptions explore;
 
-  PlanOptions plan;
-  int64_t ranks = 0; ///< The most that a run may start.
   /// The first option given that a compiled artifact has fixed.
   std::string fixedByArtifact;
-  /// Options of train that are given, and their texts; with the model.
-  std::vector<std::pair<std::string, std::string>> given;
-  RunRecipe recipe;     ///< Only train has one.
-  GivenFlags givenRate; ///< Of the learning rate; the rest is as compiled.
+  std::string choices;    ///< Questions to evaluate on, instead of data.
+  std::string checkpoint; ///< evaluate, generate, encode: a directory.
 
-  // Training.
-  std::vector<std::string> data;
-  std::vector<double> dataWeights; ///< Of each of `data`, or none.
-  double validationFraction = 0;   ///< Of each of `data`, held out.
-  bool changesData = false;        ///< Unlike the run that is resumed.
-  std::string dataFormat = "auto", communicator;
-  std::string checkpointDir, resumeDir, weights, log, trace, tensorboard;
-  std::string adapter; ///< A directory; also of merge.
-  bool resumes = false, resumesIfAny = false;
-  bool randomWeights = false; ///< They are meant to be random.
-  double epochs = 0;          ///< In place of --steps; 0: not given.
-  int64_t epochSequences = 0; ///< In these epochs, once data is open.
-  double peakFlops = 0; ///< Per second, of all devices of the run; 0: unknown.
-  Launch launch;        ///< One of several processes, or alone.
-  int32_t rendezvousTimeoutMs = 0;
-  std::string secret;     ///< The processes share it; "": none.
-  std::string secretNote; ///< Says that its file is unsafe; "": it is not.
-  bool trustsNetwork = false;
-  bool allowsMixedCpus = false;         ///< Processes then do not agree on one.
-  std::vector<std::string> trustedKeys; ///< Files with public keys.
-  int64_t saveEvery = 0, seed = 0;
-  int64_t maxShardBytes = 0; ///< Of a file of saved weights; 0: one file.
-  int64_t keep = 0;          ///< Checkpoints; 0: all.
-  int64_t maxBadSteps = 0;   ///< In a row, skipped, before the run ends.
-
-  // Evaluation.
-  std::vector<std::string> evalData;      ///< train: measured beside the run.
-  int64_t evalEvery = 0, evalBatches = 0; ///< Steps; 0: all batches.
-  std::string evalTokenizer; ///< Counts bytes; "": that of the model.
-  std::string choices;       ///< Questions to evaluate on, instead of data.
-  bool keepsBest = false;
-  int64_t earlyStop = 0;   ///< Evaluations that are no better; 0: never.
-  std::string checkpoint;  ///< evaluate, generate, encode: a directory.
-  int64_t sampleEvery = 0; ///< Steps; 0: never.
-  std::vector<std::string> samplePrompts; ///< Continued during a run.
-
-  /// Options and their values that all processes of a run must have alike.
-  std::vector<std::pair<std::string, std::string>> shared;
-  int32_t threads = 0, timeoutMs = 0, saveTimeoutMs = 0;
-
-  /// Returns whether a run is measured on data that it is not trained on.
-  bool hasEvaluationData() const {
-    return !evalData.empty() || validationFraction > 0;
-  }
-  /// A run is an evaluation or training.
+  /// Whether a run is an evaluation or training.
   bool isRun() const {
     return command == Command::Train || command == Command::Evaluate;
-  }
-  bool isArtifact() const { return modelEndsWith(".tsr"); }
-  /// An nn program, whose sizes are fixed, rather than a config.
-  bool isProgram() const {
-    return modelEndsWith(".mlir") || modelEndsWith(".mlirbc");
-  }
-
-private:
-  bool modelEndsWith(const std::string &extension) const {
-    return model.size() > extension.size() &&
-           model.compare(model.size() - extension.size(), std::string::npos,
-                         extension) == 0;
   }
 };
 

@@ -274,9 +274,9 @@ std::string tessera::checkRunFiles(const DriverOptions &options) {
                   checkTokenizer(options.evalTokenizer),
                   checkDirectory("--checkpoint-dir", options.checkpointDir),
                   checkDirectory("--tensorboard", options.tensorboard),
-                  options.simulate.cluster.empty()
+                  options.cluster.empty()
                       ? ""
-                      : checkInput("--cluster", options.simulate.cluster,
+                      : checkInput("--cluster", options.cluster,
                                    "name a file that tessera calibrate wrote, "
                                    "or one of clusters"),
                   checkOutput(options.log, "steps.jsonl"),

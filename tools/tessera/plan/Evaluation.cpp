@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace tessera;
 
 static ImportOptions importOptionsOf(const PlanOptions &plan) {
-  DriverOptions options;
+  PlannedModel options;
   options.plan = plan;
   return importOptions(options, Choices::Silent);
 }

@@ -35,7 +35,7 @@ struct ChunkBytes {
 /// What the software keeps of a step.
 class Accounting {
 public:
-  Accounting(const simulate::Cluster &cluster, const DriverOptions &options,
+  Accounting(const simulate::Cluster &cluster, const PlannedModel &options,
              const program::LayerModes &modes)
       : kept(*cluster.software.memory),
         storesScores(!cluster.attention.isFused), modes(modes),
@@ -73,7 +73,7 @@ static MemoryOptions wholeLayersOf(const MemoryOptions &given,
   return whole;
 }
 
-static std::optional<StepTensors> readStep(const DriverOptions &options,
+static std::optional<StepTensors> readStep(const PlannedModel &options,
                                            const program::LayerModes &modes) {
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
@@ -244,7 +244,7 @@ static SoftwareMemory unknownMemory(const char *why) {
 }
 
 std::optional<SoftwareMemory>
-tessera::softwareMemory(const DriverOptions &options, Precision precision,
+tessera::softwareMemory(const PlannedModel &options, Precision precision,
                         const simulate::Cluster &cluster,
                         const Report &report) {
   if (options.isArtifact())

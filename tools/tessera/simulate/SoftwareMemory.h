@@ -9,7 +9,7 @@
 
 #include "tessera/Simulate/Cluster.h"
 #include "tessera/Train/SavedTensors.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/OptionGroups.h"
 #include "tools/tessera/report/Report.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -47,10 +47,10 @@ struct SoftwareMemory {
   llvm::json::Object json() const;
 };
 
-/// Estimates the memory of the training step that `options` ask for, in
-/// `precision`, on a cluster that has such facts. `report` is of its program,
-/// which was simulated. Prints errors.
-std::optional<SoftwareMemory> softwareMemory(const DriverOptions &options,
+/// Of the training step that `options` ask for, in `precision`, on a cluster
+/// that has such facts. `report` is of its program, which was simulated. Prints
+/// errors.
+std::optional<SoftwareMemory> softwareMemory(const PlannedModel &options,
                                              Precision precision,
                                              const simulate::Cluster &cluster,
                                              const Report &report);

@@ -42,7 +42,7 @@ bool Evaluations::prepare(tsr_session *opened) {
         "'" + bestDirectory() +
         "' holds the best checkpoint of an earlier run; continue "
         "that with --resume or name another directory");
-  if (!data.open(options, artifact, session))
+  if (!data.open(options, artifact, session, options.evalData))
     return false;
   if (options.resumes)
     readState();

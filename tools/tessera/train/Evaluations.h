@@ -8,6 +8,7 @@
 #include "tools/tessera/train/Progress.h"
 #include "tools/tessera/train/StepLog.h"
 #include "tools/tessera/train/Stopping.h"
+#include "tools/tessera/train/TrainOptions.h"
 
 namespace tessera {
 
@@ -18,7 +19,7 @@ namespace tessera {
 /// one.
 class Evaluations {
 public:
-  Evaluations(const DriverOptions &options, const tsr_artifact *artifact)
+  Evaluations(const TrainOptions &options, const tsr_artifact *artifact)
       : options(options), artifact(artifact) {}
 
   /// Opens the data; a resumed run knows its best checkpoint.
@@ -53,7 +54,7 @@ private:
   bool keepState();
   void compare();
 
-  const DriverOptions &options;
+  const TrainOptions &options;
   const tsr_artifact *artifact;
   tsr_session *session = nullptr;
   EvaluationData data;

@@ -13,7 +13,7 @@ bool tessera::isMasked(const tsr_artifact *artifact) {
   return modelOf(artifact).maskToken.has_value();
 }
 
-std::string tessera::tokenizerBeside(const DriverOptions &options) {
+std::string tessera::tokenizerBeside(const ModelArgument &options) {
   if (options.isArtifact() || options.isProgram())
     return "";
   std::error_code error;
@@ -35,7 +35,7 @@ bool LabelBytes::giveUp(const std::string &why) {
   return true;
 }
 
-bool LabelBytes::open(const DriverOptions &options,
+bool LabelBytes::open(const RunSettings &options,
                       const tsr_artifact *artifact) {
   // Only the first process prints.
   if (options.launch.rank != 0)

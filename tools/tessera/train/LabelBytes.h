@@ -5,13 +5,13 @@
 
 #include "tessera/tessera.h"
 #include "tessera/tokenizer.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/OptionGroups.h"
 #include <memory>
 
 namespace tessera {
 
-/// Returns the folder of a model's config with a tokenizer in it, or "".
-std::string tokenizerBeside(const DriverOptions &options);
+/// The folder of a model's config with a tokenizer in it, or "".
+std::string tokenizerBeside(const ModelArgument &options);
 
 /// Returns whether a model predicts the tokens that are hidden from it, and no
 /// text.
@@ -22,9 +22,8 @@ bool isMasked(const tsr_artifact *artifact);
 /// nobody asked for, what is wrong is a note, and nothing is counted.
 class LabelBytes {
 public:
-  /// Opens the tokenizer of labels that are tokens. Prints an error and returns
-  /// false after one.
-  bool open(const DriverOptions &options, const tsr_artifact *artifact);
+  /// Of labels that are tokens. Prints an error and returns false after one.
+  bool open(const RunSettings &options, const tsr_artifact *artifact);
   /// Adds the labels of rows of `columns`, as tsr_data_batch gives them.
   bool add(const std::vector<int32_t> &batch, int64_t columns);
 

@@ -81,8 +81,9 @@ bool EvaluationData::countBatches(int64_t wanted, int64_t length) {
   return true;
 }
 
-bool EvaluationData::open(const DriverOptions &options,
-                          const tsr_artifact *artifact, tsr_session *session) {
+bool EvaluationData::open(const RunSettings &options,
+                          const tsr_artifact *artifact, tsr_session *session,
+                          const std::vector<std::string> &compared) {
   data = openEvaluationData(options, dataSizesOf(artifact));
   if (!data)
     return false;
@@ -99,14 +100,8 @@ bool EvaluationData::open(const DriverOptions &options,
   if (!isText && !labelBytes.open(options, artifact))
     return false;
   ofBytes = isText && !isMasked(artifact);
-  bool isOfTraining = options.command == Command::Train &&
-                      options.evalData.empty(); // as what is trained on
-  if (isOfTraining)
-    return isReadable();
-  return isReadable() &&
-         compareData(options, session, data.get(),
-                     options.evalData.empty() ? options.data
-                                              : options.evalData);
+  return isReadable() && (compared.empty() ||
+                          compareData(options, session, data.get(), compared));
 }
 
 bool EvaluationData::read(int64_t number) {

@@ -33,9 +33,10 @@ struct Measurement {
 class EvaluationData {
 public:
   /// Opens the data. Prints an error and returns false if it has no batch, or
-  /// other tokens than that of another process.
-  bool open(const DriverOptions &options, const tsr_artifact *artifact,
-            tsr_session *session);
+  /// if the `compared` files, from which it is read, have other tokens in
+  /// another process. None of them are compared if training has done that.
+  bool open(const RunSettings &options, const tsr_artifact *artifact,
+            tsr_session *session, const std::vector<std::string> &compared);
   /// Measures the session's parameters; prints errors. The processes of a run
   /// may agree to stop before each batch, and the result then counts for
   /// nothing.

@@ -20,7 +20,7 @@ struct Chosen {
 
 /// A model that has a tokenizer reads bytes only if it is told to. Prints an
 /// error and returns false.
-static bool isMeant(const DriverOptions &options, const tsr_data *data,
+static bool isMeant(const RunSettings &options, const tsr_data *data,
                     const std::string &file) {
   std::string tokenizer = tokenizerBeside(options);
   if (tokenizer.empty() || options.dataFormat != "auto" || !isOfBytes(data))
@@ -77,7 +77,7 @@ static bool isMaskable(const DataSizes &sizes, const tsr_data *data,
 }
 
 /// Says why nothing happens for a while.
-static void describeCheck(const DriverOptions &options, const Chosen &chosen) {
+static void describeCheck(const RunSettings &options, const Chosen &chosen) {
   constexpr uint64_t many = uint64_t(16) << 30;
   uint64_t bytes = 0;
   std::error_code error;
@@ -89,7 +89,7 @@ static void describeCheck(const DriverOptions &options, const Chosen &chosen) {
               " GiB of data are checked before the first step");
 }
 
-static OpenedData open(const DriverOptions &options, const DataSizes &sizes,
+static OpenedData open(const RunSettings &options, const DataSizes &sizes,
                        const Chosen &chosen, int64_t seed) {
   tsr_data_options wanted = {};
   wanted.size = sizeof wanted;
@@ -118,14 +118,14 @@ bool tessera::isOfBytes(const tsr_data *data) {
   return tsr_data_token_bytes(data) == 1 && tsr_data_documents(data) == 0;
 }
 
-OpenedData tessera::openTrainingData(const DriverOptions &options,
+OpenedData tessera::openTrainingData(const RunSettings &options,
                                      const DataSizes &sizes, int64_t seed) {
   return open(options, sizes,
               {options.data, options.dataWeights, options.validationFraction},
               seed);
 }
 
-OpenedData tessera::openEvaluationData(const DriverOptions &options,
+OpenedData tessera::openEvaluationData(const RunSettings &options,
                                        const DataSizes &sizes) {
   constexpr int64_t order = 0; // results of runs are compared
   if (!options.evalData.empty())
@@ -136,7 +136,7 @@ OpenedData tessera::openEvaluationData(const DriverOptions &options,
               order);
 }
 
-bool tessera::compareData(const DriverOptions &options, tsr_session *session,
+bool tessera::compareData(const RunSettings &options, tsr_session *session,
                           const tsr_data *data,
                           const std::vector<std::string> &files) {
   if (options.launch.isAlone())
@@ -146,7 +146,7 @@ bool tessera::compareData(const DriverOptions &options, tsr_session *session,
          !printError(tsr_last_error());
 }
 
-void tessera::printHashing(const DriverOptions &options,
+void tessera::printHashing(const RunSettings &options,
                            const std::vector<std::string> &paths) {
   std::string text = hashingText(paths);
   if (options.launch.rank == 0 && !text.empty())

@@ -21,12 +21,12 @@ DataSizes dataSizesOf(const tsr_artifact *artifact);
 
 /// The part of --data that `options` train on, read as a model of `sizes` does.
 /// Null after an error, which is printed.
-OpenedData openTrainingData(const DriverOptions &options,
-                            const DataSizes &sizes, int64_t seed);
+OpenedData openTrainingData(const RunSettings &options, const DataSizes &sizes,
+                            int64_t seed);
 
 /// What a model is measured on: --eval-data, else what is held out of --data,
 /// else all of it. Its order is always the same. Null as above.
-OpenedData openEvaluationData(const DriverOptions &options,
+OpenedData openEvaluationData(const RunSettings &options,
                               const DataSizes &sizes);
 
 /// Whether tokens are the bytes of texts.
@@ -34,11 +34,11 @@ bool isOfBytes(const tsr_data *data);
 
 /// Compares all tokens of `data`, which `files` hold, between the processes:
 /// different ones would make nonsense. Prints an error where they differ.
-bool compareData(const DriverOptions &options, tsr_session *session,
+bool compareData(const RunSettings &options, tsr_session *session,
                  const tsr_data *data, const std::vector<std::string> &files);
 
 /// Says that these files are hashed, if that takes a while.
-void printHashing(const DriverOptions &options,
+void printHashing(const RunSettings &options,
                   const std::vector<std::string> &paths);
 
 } // namespace tessera

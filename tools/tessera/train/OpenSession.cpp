@@ -9,7 +9,7 @@
 
 using namespace tessera;
 
-static void describeProcess(const DriverOptions &options,
+static void describeProcess(const RunSettings &options,
                             tsr_session_options &wanted) {
   const Launch &launch = options.launch;
   if (launch.isAlone())
@@ -25,7 +25,7 @@ static void describeProcess(const DriverOptions &options,
   wanted.note = [](void *, const char *text) { printNote(text); };
 }
 
-bool tessera::agreeOnProcessor(DriverOptions &options) {
+bool tessera::agreeOnProcessor(RunSettings &options) {
   DeviceOptions &device = options.plan.device;
   if (options.launch.isAlone() || options.allowsMixedCpus ||
       device.target.isCuda())
@@ -49,14 +49,14 @@ bool tessera::agreeOnProcessor(DriverOptions &options) {
 }
 
 /// Returns the share of this process; 0 if it may use what the host has.
-static int32_t threadsOf(const DriverOptions &options) {
+static int32_t threadsOf(const RunSettings &options) {
   const int64_t processes = std::max<int64_t>(options.launch.worldSize, 1);
   return options.threads == 0 ? 0
                               : static_cast<int32_t>(std::max<int64_t>(
                                     options.threads / processes, 1));
 }
 
-OpenedSession tessera::openSession(const DriverOptions &options,
+OpenedSession tessera::openSession(const RunSettings &options,
                                    const tsr_artifact *artifact) {
   const Launch &launch = options.launch;
   int64_t ranks = tsr_artifact_ranks(artifact);
@@ -92,7 +92,7 @@ OpenedSession tessera::openSession(const DriverOptions &options,
   return OpenedSession(created);
 }
 
-void tessera::printNotes(const DriverOptions &options,
+void tessera::printNotes(const RunSettings &options,
                          const tsr_session *session) {
   if (options.launch.rank != 0)
     return;
@@ -107,7 +107,7 @@ std::string tessera::processesText(const Launch &launch) {
              : ", " + std::to_string(launch.worldSize) + " processes";
 }
 
-std::string tessera::limitRanks(DriverOptions &options) {
+std::string tessera::limitRanks(PlannedModel &options) {
   // A rank is a thread; more than this is a slip of the finger.
   constexpr int64_t most = 256;
   if (!options.ranks)

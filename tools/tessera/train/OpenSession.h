@@ -4,7 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_OPENSESSION_H
 
 #include "tessera/tessera.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/OptionGroups.h"
 #include <memory>
 
 namespace tessera {
@@ -17,22 +17,22 @@ using OpenedSession = std::unique_ptr<tsr_session, DestroySession>;
 /// Finds what the processors of all processes have in common; where they
 /// differ, the model is compiled for that. False after an error, which is
 /// printed.
-bool agreeOnProcessor(DriverOptions &options);
+bool agreeOnProcessor(RunSettings &options);
 
 /// All ranks, or the one of this process, without parameters. Null after an
 /// error, which is printed.
-OpenedSession openSession(const DriverOptions &options,
+OpenedSession openSession(const RunSettings &options,
                           const tsr_artifact *artifact);
 
 /// Prints what loading or saving weights has to say, in the first process.
-void printNotes(const DriverOptions &options, const tsr_session *session);
+void printNotes(const RunSettings &options, const tsr_session *session);
 
 /// Returns what a run's first line says of its processes; "" for one.
 std::string processesText(const Launch &launch);
 
 /// Says how many ranks a run may start where --ranks does not. Returns an error
 /// if the mesh has more, else "".
-std::string limitRanks(DriverOptions &options);
+std::string limitRanks(PlannedModel &options);
 
 } // namespace tessera
 

@@ -4,7 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_RUNCHECKPOINTS_H
 
 #include "tessera/tessera.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/train/TrainOptions.h"
 #include <string>
 
 namespace tessera {
@@ -26,7 +26,7 @@ public:
     Failed   ///< The run cannot go on: problem().
   };
 
-  explicit RunCheckpoints(const DriverOptions &options) : options(options) {}
+  explicit RunCheckpoints(const TrainOptions &options) : options(options) {}
 
   /// Claims the directory for the session, which is new or resumed. A
   /// checkpoint of another run would be taken for a later one of this run.
@@ -58,7 +58,7 @@ private:
   /// Removes what --keep does not keep, or says why in problem().
   bool prune();
 
-  const DriverOptions &options;
+  const TrainOptions &options;
   tsr_session *session = nullptr;
   std::string why;
   int64_t firstStep = 0, savedStep = -1, triedStep = -1;

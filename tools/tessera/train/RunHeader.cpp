@@ -63,7 +63,7 @@ static std::string mixtureText(const RunFacts &facts) {
 }
 
 static std::string originText(const RunFacts &facts) {
-  const DriverOptions &options = facts.options;
+  const TrainOptions &options = facts.options;
   if (options.resumes)
     return "as of step " + std::to_string(facts.firstStep) + " of '" +
            printable(options.resumeDir) + "'";

@@ -4,14 +4,14 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_RUNHEADER_H
 
 #include "tessera/tessera.h"
-#include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/report/Report.h"
+#include "tools/tessera/train/TrainOptions.h"
 #include <string>
 
 namespace tessera {
 
 struct RunFacts {
-  const DriverOptions &options;
+  const TrainOptions &options;
   const Report &report;
   const tsr_artifact *artifact;
   const tsr_data *data;

@@ -20,7 +20,7 @@ int64_t tessera::stepsOfSequences(int64_t sequences, int64_t batch) {
   return sequences <= 0 ? 0 : (sequences + batch - 1) / batch;
 }
 
-bool tessera::useEpochs(DriverOptions &options, const tsr_artifact *artifact) {
+bool tessera::useEpochs(TrainOptions &options, const tsr_artifact *artifact) {
   if (options.epochs <= 0)
     return true;
   OpenedData data =

@@ -4,7 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_RUNLENGTH_H
 
 #include "tessera/tessera.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/train/TrainOptions.h"
 
 namespace tessera {
 
@@ -18,7 +18,7 @@ int64_t stepsOfSequences(int64_t sequences, int64_t batch);
 /// Puts the steps of --epochs, if it is given, in place of those of --steps, as
 /// far as they are known before a checkpoint says what its run has read. Prints
 /// an error and returns false where the data cannot be opened.
-bool useEpochs(DriverOptions &options, const tsr_artifact *artifact);
+bool useEpochs(TrainOptions &options, const tsr_artifact *artifact);
 
 } // namespace tessera
 

@@ -83,7 +83,7 @@ static std::string numberText(const json::Value &value) {
 }
 
 std::map<std::string, std::string>
-tessera::recipeValues(const DriverOptions &options, const char *metadata) {
+tessera::recipeValues(const TrainOptions &options, const char *metadata) {
   static constexpr std::pair<const char *, const char *> ofModel[] = {
       {"batch", "--batch"},
       {"sequence", "--seq-length"},
@@ -134,7 +134,7 @@ static json::Object textsOf(const std::map<std::string, std::string> &texts) {
   return object;
 }
 
-bool tessera::keepRecipe(const DriverOptions &options, const char *metadata,
+bool tessera::keepRecipe(const TrainOptions &options, const char *metadata,
                          tsr_session *session) {
   std::map<std::string, std::string> values = recipeValues(options, metadata);
   for (const auto &[flag, value] : values) {

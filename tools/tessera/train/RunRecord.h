@@ -6,7 +6,7 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_RUNRECORD_H
 
 #include "tessera/tessera.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/train/TrainOptions.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>
@@ -30,12 +30,12 @@ bool readRecipe(const std::string &directory, RunRecipe &recipe);
 
 /// Returns the values in effect of the options that make a run what it is, as
 /// the artifact's metadata has them.
-std::map<std::string, std::string> recipeValues(const DriverOptions &options,
+std::map<std::string, std::string> recipeValues(const TrainOptions &options,
                                                 const char *metadata);
 
 /// Keeps the recipe of a run in its checkpoints. If the run goes on, notes say
 /// what differs from before. Prints errors.
-bool keepRecipe(const DriverOptions &options, const char *metadata,
+bool keepRecipe(const TrainOptions &options, const char *metadata,
                 tsr_session *session);
 
 } // namespace tessera

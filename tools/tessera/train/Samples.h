@@ -4,8 +4,8 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_SAMPLES_H
 
 #include "tools/tessera/generate/TextOfTokens.h"
-#include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/train/Progress.h"
+#include "tools/tessera/train/TrainOptions.h"
 #include <memory>
 
 namespace tessera {
@@ -14,7 +14,7 @@ namespace tessera {
 /// parameters. Errors are printed, and false returned.
 class Samples {
 public:
-  explicit Samples(const DriverOptions &options) : options(options) {}
+  explicit Samples(const TrainOptions &options) : options(options) {}
 
   /// `ofBytes`: a token is a byte of text, whatever lies beside the model.
   bool prepare(tsr_session *session, const tsr_artifact *artifact,
@@ -37,7 +37,7 @@ private:
                std::vector<std::vector<int32_t>> &texts);
   std::string textOf(const std::vector<int32_t> &tokens) const;
 
-  const DriverOptions &options;
+  const TrainOptions &options;
   tsr_session *session = nullptr;
   bool isPair = false; ///< A prompt is the source of a text of its own.
   TextOfTokens tokenizer;

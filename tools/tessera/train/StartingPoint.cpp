@@ -15,7 +15,7 @@ static std::string remedies(const std::string &folder) {
          "meant to be random";
 }
 
-std::string tessera::checkStartingPoint(const DriverOptions &options,
+std::string tessera::checkStartingPoint(const TrainOptions &options,
                                         Frozen frozen) {
   if (options.resumes || !options.weights.empty() || options.randomWeights)
     return "";

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_STARTINGPOINT_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_STARTINGPOINT_H
 
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/train/TrainOptions.h"
 
 namespace tessera {
 
@@ -15,7 +15,7 @@ enum class Frozen { None, Some, AllButAdapters };
 /// frozen parameters where weights lie beside the model; else "", and a note
 /// where weights lie there or random parameters stay as they are.
 /// --random-weights says that all of this is meant.
-std::string checkStartingPoint(const DriverOptions &options, Frozen frozen);
+std::string checkStartingPoint(const TrainOptions &options, Frozen frozen);
 
 } // namespace tessera
 

@@ -3,7 +3,6 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 
-#include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/Evaluations.h"
 #include "tools/tessera/train/LossSpikes.h"
@@ -13,6 +12,7 @@
 #include "tools/tessera/train/Samples.h"
 #include "tools/tessera/train/StepLog.h"
 #include "tools/tessera/train/Stopping.h"
+#include "tools/tessera/train/TrainOptions.h"
 #include "tools/tessera/train/TrainingPage.h"
 #include <memory>
 
@@ -25,7 +25,7 @@ enum class RunEnd { Finished, Stopped, Failed };
 class Training {
 public:
   /// `flops` of the model in one step, over all ranks.
-  Training(const DriverOptions &options, const tsr_artifact *artifact,
+  Training(const TrainOptions &options, const tsr_artifact *artifact,
            double flops, TrainingPage &page)
       : options(options), artifact(artifact), flops(flops), page(page) {}
 
@@ -79,7 +79,7 @@ private:
            (tsr_artifact_sequence(artifact) + tsr_artifact_target(artifact));
   }
 
-  const DriverOptions &options;
+  const TrainOptions &options;
   const tsr_artifact *artifact;
   const double flops;
   TrainingPage &page;

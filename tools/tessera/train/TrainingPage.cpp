@@ -12,10 +12,10 @@ namespace json = llvm::json;
 static constexpr auto kInterval = std::chrono::seconds(10);
 
 bool TrainingPage::simulate() {
-  if (!isWanted() || options.simulate.cluster.empty())
+  if (!isWanted() || options.cluster.empty())
     return true;
   llvm::Expected<simulate::Cluster> cluster =
-      simulate::readCluster(options.simulate.cluster);
+      simulate::readCluster(options.cluster);
   if (!cluster)
     return !printError(llvm::toString(cluster.takeError()));
   simulated =

@@ -6,10 +6,10 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_TRAININGPAGE_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAININGPAGE_H
 
-#include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/simulate/SimulatedStep.h"
 #include "tools/tessera/train/StepHistory.h"
+#include "tools/tessera/train/TrainOptions.h"
 #include <chrono>
 #include <optional>
 
@@ -24,7 +24,7 @@ public:
     double baseline; ///< Loss of byte frequencies; 0: the data is no text.
   };
 
-  TrainingPage(const DriverOptions &options, const Report &report,
+  TrainingPage(const TrainOptions &options, const Report &report,
                llvm::StringRef metadata)
       : options(options), report(report), metadata(metadata) {}
 
@@ -53,7 +53,7 @@ private:
   llvm::json::Object json(const State &state) const;
   std::error_code put(const State &state) const;
 
-  const DriverOptions &options;
+  const TrainOptions &options;
   const Report &report;
   llvm::StringRef metadata;
   StepHistory steps;

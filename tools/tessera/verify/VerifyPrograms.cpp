@@ -33,14 +33,14 @@ static void makeSerial(PlanOptions &plan) {
 }
 
 static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,
-                                         const DriverOptions &options,
+                                         const PlannedModel &options,
                                          Choices choices) {
   auto module =
       importModel(&context, options.model, importOptions(options, choices));
   return succeeded(module) ? std::move(*module) : nullptr;
 }
 
-bool tessera::chooseRecompute(DriverOptions &options) {
+bool tessera::chooseRecompute(PlannedModel &options) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
@@ -92,7 +92,7 @@ static SmallVector<StringRef> programsOf(ModuleOp module) {
 }
 
 /// Compares serial programs for inference with the model.
-static bool checkInference(MLIRContext &context, const DriverOptions &options,
+static bool checkInference(MLIRContext &context, const PlannedModel &options,
                            ModuleOp serial, TypeCheck &check) {
   if (nn::findGenerations(serial).empty())
     return true;
@@ -113,7 +113,7 @@ static bool checkInference(MLIRContext &context, const DriverOptions &options,
   return true;
 }
 
-bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
+bool tessera::checkTypes(const PlannedModel &options, TypeCheck &check) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
@@ -211,7 +211,7 @@ static ShrinkOptions shrinkOptions(const PlanOptions &plan) {
 static constexpr double kGradientScale = 1.0;
 
 /// The sizes of a small model; a program keeps its own.
-static ImportOptions shrunkImport(const DriverOptions &options,
+static ImportOptions shrunkImport(const PlannedModel &options,
                                   Precision precision) {
   ImportOptions import;
   import.precision = precision;
@@ -262,7 +262,7 @@ static void makeFormulas(PlanOptions &plan) {
   plan.evaluation = false;
 }
 
-bool tessera::compileShrunk(const DriverOptions &options,
+bool tessera::compileShrunk(const PlannedModel &options,
                             const ShrunkProgram &program,
                             const std::string &path, Formulation *formulas) {
   DialectRegistry registry;
@@ -307,7 +307,7 @@ static GenerationOptions smallGeneration(const PlanOptions &plan) {
   return small;
 }
 
-bool tessera::compileShrunkGeneration(const DriverOptions &options,
+bool tessera::compileShrunkGeneration(const PlannedModel &options,
                                       Precision precision,
                                       const std::string &path,
                                       ForwardProgram &forward) {
@@ -332,7 +332,7 @@ bool tessera::compileShrunkGeneration(const DriverOptions &options,
   return succeeded(compileToArtifact(**module, plan, path));
 }
 
-bool tessera::compileShrunkEncoding(const DriverOptions &options,
+bool tessera::compileShrunkEncoding(const PlannedModel &options,
                                     Precision precision,
                                     const std::string &path,
                                     ForwardProgram &forward) {

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_VERIFY_VERIFYPROGRAMS_H
 #define TESSERA_TOOLS_TESSERA_VERIFY_VERIFYPROGRAMS_H
 
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/OptionGroups.h"
 #include "tools/tessera/verify/ForwardRun.h"
 #include <string>
 
@@ -25,12 +25,12 @@ struct TypeCheck {
 
 /// Replaces `--recompute auto` by what it chooses for the model of full size
 /// and checks the memory limit. False after an error that has been printed.
-bool chooseRecompute(DriverOptions &options);
+bool chooseRecompute(PlannedModel &options);
 
 /// Builds the typed programs of the model for its mesh and for none, with
 /// the verifier on after every pass, and compares them by erasure. False after
 /// an error that has been printed.
-bool checkTypes(const DriverOptions &options, TypeCheck &check);
+bool checkTypes(const PlannedModel &options, TypeCheck &check);
 
 /// The serial program runs on the CPU, in f64 the parallel one too. Formulas is
 /// the serial program with attention, norms and rotations as products, sums and
@@ -48,17 +48,17 @@ struct ShrunkProgram {
 /// of `options`' mesh on both sides. A program (.mlir) keeps its sizes: they
 /// stand in every op. `formulas` says what a program of formulas is. False
 /// after an error that has been printed.
-bool compileShrunk(const DriverOptions &options, const ShrunkProgram &program,
+bool compileShrunk(const PlannedModel &options, const ShrunkProgram &program,
                    const std::string &path, Formulation *formulas = nullptr);
 
 /// Compiles the programs for generation of such a model, and its serial forward
 /// program with the same sizes. False after an error that has been printed.
-bool compileShrunkGeneration(const DriverOptions &options, Precision precision,
+bool compileShrunkGeneration(const PlannedModel &options, Precision precision,
                              const std::string &path, ForwardProgram &forward);
 
-/// Compiles the program for encoding likewise; its steps take fewer sequences
-/// than the forward program's.
-bool compileShrunkEncoding(const DriverOptions &options, Precision precision,
+/// The same of the program for encoding, whose steps take fewer sequences than
+/// the forward program's.
+bool compileShrunkEncoding(const PlannedModel &options, Precision precision,
                            const std::string &path, ForwardProgram &forward);
 
 } // namespace tessera

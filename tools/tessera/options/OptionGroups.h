@@ -1,0 +1,95 @@
+//===- OptionGroups.h - options that several commands share -----*- C++ -*-===//
+// Plain data between the parser of the command line and the code below the
+// commands, which knows no parser: a function takes the group that it reads.
+// 0 and "" mean: not given.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_OPTIONS_OPTIONGROUPS_H
+#define TESSERA_TOOLS_TESSERA_OPTIONS_OPTIONGROUPS_H
+
+#include "tessera/Options/PlanOptions.h"
+#include "tools/tessera/options/LaunchEnvironment.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+/// The model that a command works on.
+struct ModelArgument {
+  std::string model; ///< config.json, directory, .mlir or .tsr.
+  /// Files with public keys: one of them must have signed the .tsr file.
+  std::vector<std::string> trustedKeys;
+
+  bool isArtifact() const { return modelEndsWith(".tsr"); }
+  /// An nn program, whose sizes are fixed, rather than a config.
+  bool isProgram() const {
+    return modelEndsWith(".mlir") || modelEndsWith(".mlirbc");
+  }
+
+private:
+  bool modelEndsWith(const std::string &extension) const {
+    return model.size() > extension.size() &&
+           model.compare(model.size() - extension.size(), std::string::npos,
+                         extension) == 0;
+  }
+};
+
+/// A model, and how it is compiled.
+struct PlannedModel : ModelArgument {
+  /// A run has a length, unlike a program that is only compiled.
+  PlannedModel() {
+    plan.learningRate.warmupSteps = 10;
+    plan.learningRate.totalSteps = 100;
+  }
+
+  PlanOptions plan;
+  std::string planFile; ///< It says the rest of `plan`.
+  int64_t ranks = 0;    ///< The most that the mesh may have.
+  /// Of several processes the first one alone says what is chosen.
+  bool isFirstProcess = true;
+};
+
+/// The files that a model reads.
+struct DataOptions {
+  std::vector<std::string> data;
+  std::vector<double> dataWeights; ///< One for each of `data`, or none.
+  double validationFraction = 0;   ///< This part of each of `data` is held out.
+  std::string dataFormat = "auto";
+  int64_t seed = 0;
+};
+
+/// What a model is measured on.
+struct EvaluationOptions {
+  std::vector<std::string> evalData; ///< train: measured beside the run.
+  int64_t evalBatches = 0;           ///< 0: all.
+  std::string evalTokenizer;         ///< Counts bytes; "": that of the model.
+};
+
+/// The processes of a run, and their ranks.
+struct LaunchOptions {
+  std::string communicator;
+  Launch launch; ///< One of several processes, or alone.
+  int32_t rendezvousTimeoutMs = 0;
+  std::string secret;     ///< The processes share it; "": none.
+  std::string secretNote; ///< Says that its file is unsafe; "": it is not.
+  bool trustsNetwork = false;
+  bool allowsMixedCpus = false; ///< Processes then do not agree on one.
+  int32_t timeoutMs = 0, saveTimeoutMs = 0;
+  /// Options and their values that all processes of a run must have alike.
+  std::vector<std::pair<std::string, std::string>> shared;
+};
+
+/// A run of a training step or an evaluation: train and evaluate.
+struct RunSettings : PlannedModel,
+                     DataOptions,
+                     EvaluationOptions,
+                     LaunchOptions {
+  std::string weights, adapter; ///< A file or directory, and a directory.
+  int32_t threads = 0;
+  int64_t maxShardBytes = 0; ///< Of a file of saved weights; 0: one file.
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_OPTIONS_OPTIONGROUPS_H
