@@ -1,6 +1,7 @@
 //===- AgreementTest.cpp - what the processes of a run have alike ---------===//
 
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/CommandLine.h"
+#include "tools/tessera/train/TrainDeclaration.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -11,26 +12,43 @@ using namespace tessera;
 
 namespace {
 
-DriverOptions parse(std::vector<std::string> words) {
+/// The command without its run.
+class ParsedTrain : public Command {
+public:
+  void declare(CLI::App &app) override { declaration.declare(app); }
+  void check(CLI::App &app) override { declaration.check(app, nullptr); }
+  int run() override { return 0; }
+
+  TrainOptions options;
+
+private:
+  TrainDeclaration declaration{options};
+};
+
+const CommandRegistration<ParsedTrain> registration({1, "train", "", ""});
+
+std::vector<std::pair<std::string, std::string>>
+parse(std::vector<std::string> words) {
   words.insert(words.begin(), {"tessera", "train"});
   std::vector<char *> argv;
   for (std::string &word : words)
     argv.push_back(word.data());
-  DriverOptions options;
-  EXPECT_TRUE(
-      parseCommandLine(static_cast<int>(argv.size()), argv.data(), options)
-          .goesOn);
-  return options;
+  ParsedCommand parsed =
+      parseCommandLine(static_cast<int>(argv.size()), argv.data());
+  EXPECT_TRUE(parsed.command) << parsed.error;
+  return parsed.command
+             ? static_cast<ParsedTrain &>(*parsed.command).options.shared
+             : std::vector<std::pair<std::string, std::string>>();
 }
 
 std::map<std::string, std::string> sharedOf(std::vector<std::string> words) {
   if (std::find(words.begin(), words.end(), "--data") == words.end())
     words.insert(words.end(), {"--data", "text"});
-  DriverOptions options = parse(std::move(words));
-  return {options.shared.begin(), options.shared.end()};
+  auto shared = parse(std::move(words));
+  return {shared.begin(), shared.end()};
 }
 
-/// A new option of `train` takes part, unless CommandLine.cpp says that it is
+/// A new option of `train` takes part, unless Agreement.cpp says that it is
 /// each process's own; either way it is named here.
 TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
   std::set<std::string> names;

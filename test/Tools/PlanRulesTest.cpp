@@ -7,7 +7,8 @@
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/Pipeline.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/CommandLine.h"
+#include "tools/tessera/options/PlanGroup.h"
 #include "llvm/ADT/Twine.h"
 #include <gtest/gtest.h>
 #include <iostream>
@@ -17,6 +18,26 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
+
+/// A command with the options of a plan, as tessera compile is one.
+class ParsedPlan : public Command {
+public:
+  void declare(CLI::App &app) override {
+    declareModel(app, options, ModelKinds::Sources);
+    plan.declare(app);
+  }
+  void check(CLI::App &app) override {
+    plan.read(app);
+    plan.check();
+  }
+  int run() override { return 0; }
+
+private:
+  PlannedModel options;
+  PlanGroup plan{options};
+};
+
+const CommandRegistration<ParsedPlan> registration({2, "compile", "", ""});
 
 struct Choice {
   std::string flag, text; ///< "--zero", "1"
@@ -103,14 +124,13 @@ std::string askDriver(const Choices &choices) {
   std::vector<char *> argv;
   for (std::string &word : words)
     argv.push_back(word.data());
-  DriverOptions options;
   std::streambuf *errors = std::cerr.rdbuf(nullptr); // it prints the error too
-  tessera::ParseResult result =
-      parseCommandLine(static_cast<int>(argv.size()), argv.data(), options);
+  ParsedCommand result =
+      parseCommandLine(static_cast<int>(argv.size()), argv.data());
   std::cerr.rdbuf(errors);
   std::cerr.clear();
-  EXPECT_EQ(result.goesOn, result.error.empty()) << textOf(choices);
-  EXPECT_EQ(result.exitCode, result.goesOn ? 0 : 1) << textOf(choices);
+  EXPECT_EQ(bool(result.command), result.error.empty()) << textOf(choices);
+  EXPECT_EQ(result.exitCode, bool(result.command) ? 0 : 1) << textOf(choices);
   return result.error;
 }
 
@@ -247,7 +267,7 @@ TEST_F(PlanRules, WhatIsChangedWasGiven) {
   EXPECT_EQ(changedFlags(plan), GivenFlags{"--optimizer"});
   // The driver fills in an optimizer's values and the length of a run.
   plan.optimizer = completed(OptimizerOptions());
-  plan.learningRate = DriverOptions().plan.learningRate;
+  plan.learningRate = PlannedModel().plan.learningRate;
   EXPECT_EQ(checkPlan(plan), "");
   plan.programs = ProgramSet::Generate;
   EXPECT_EQ(checkPlan(plan), "");

@@ -3,7 +3,6 @@
 #include "tools/tessera/calibrate/CalibrateGpus.h"
 #include "tools/tessera/calibrate/FitGpu.h"
 #include "tools/tessera/calibrate/GpuPrograms.h"
-#include "tools/tessera/calibrate/WriteMachine.h"
 #include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
@@ -82,20 +81,20 @@ static std::string commentOf(const GpuMachine &machine) {
          "'; nothing is known of a network between nodes.\n";
 }
 
-int tessera::calibrateGpus(const DriverOptions &options) {
+std::optional<MeasuredGpus> tessera::measureGpus(bool isQuick) {
   std::optional<GpuMachine> machine = findGpus();
   if (!machine)
-    return 1;
-  bool isQuick = options.calibrate.isQuick;
+    return std::nullopt;
   GpuMeasurements measurements;
   if (!measureAll(gpuPrograms(*machine, isQuick), isQuick, measurements))
-    return 1;
+    return std::nullopt;
   llvm::Expected<simulate::Cluster> cluster = fitGpu(*machine, measurements);
-  if (!cluster)
-    return printError(llvm::toString(cluster.takeError()));
+  if (!cluster) {
+    printError(llvm::toString(cluster.takeError()));
+    return std::nullopt;
+  }
   std::string count =
       machine->count == 1 ? "" : std::to_string(machine->count) + " x ";
-  cluster->name = options.calibrate.name.empty() ? count + machine->name
-                                                 : options.calibrate.name;
-  return writeMachine(options, commentOf(*machine), *cluster);
+  cluster->name = count + machine->name;
+  return MeasuredGpus{std::move(*cluster), commentOf(*machine)};
 }

@@ -3,13 +3,20 @@
 #ifndef TESSERA_TOOLS_TESSERA_CALIBRATE_CALIBRATEGPUS_H
 #define TESSERA_TOOLS_TESSERA_CALIBRATE_CALIBRATEGPUS_H
 
-#include "tools/tessera/options/DriverOptions.h"
+#include "tessera/Simulate/Cluster.h"
+#include <optional>
+#include <string>
 
 namespace tessera {
 
-/// Measures the GPUs that this process sees, which must be alike. Returns the
-/// exit code of the command.
-int calibrateGpus(const DriverOptions &options);
+struct MeasuredGpus {
+  simulate::Cluster cluster;
+  std::string comment; ///< Lines that say how its numbers are to be read.
+};
+
+/// Measures the GPUs that this process sees, which must be alike; with few
+/// sizes if it is to be quick. Nothing after an error, which is printed.
+std::optional<MeasuredGpus> measureGpus(bool isQuick);
 
 } // namespace tessera
 

@@ -19,14 +19,14 @@ static constexpr size_t kMostBytes = 256 << 20;
 static constexpr int kMostWaiting = 4;
 static constexpr size_t kMostLetters = 1000; ///< Limits a value.
 
-Answers::Answers(const DriverOptions &options)
+Answers::Answers(const ExploreOptions &options)
     : options(options),
       program(sys::fs::getMainExecutable(
           nullptr, reinterpret_cast<void *>(&tessera::servePage))) {}
 
 json::Value Answers::choices() const {
   json::Array entries;
-  for (const OptionEntry &entry : options.explore.choices) {
+  for (const OptionEntry &entry : options.choices) {
     json::Object object{{"name", entry.names.front()},
                         {"group", entry.group},
                         {"value", entry.value},
@@ -34,8 +34,8 @@ json::Value Answers::choices() const {
                         {"what", entry.what},
                         {"is_switch", entry.kind == ValueKind::None},
                         {"choices", json::Array(entry.choices)}};
-    if (auto given = options.explore.given.find(entry.names.front());
-        given != options.explore.given.end())
+    if (auto given = options.given.find(entry.names.front());
+        given != options.given.end())
       object["given"] = json::fixUTF8(given->second);
     entries.push_back(std::move(object));
   }
@@ -57,11 +57,10 @@ static Error refusal(const Twine &why) {
 /// A value is part of its word, so that it cannot be taken for an option.
 Error Answers::addOption(StringRef name, const json::Value &value,
                          std::vector<std::string> &words) const {
-  auto entry =
-      llvm::find_if(options.explore.choices, [&](const OptionEntry &each) {
-        return each.names.front() == name;
-      });
-  if (entry == options.explore.choices.end())
+  auto entry = llvm::find_if(options.choices, [&](const OptionEntry &each) {
+    return each.names.front() == name;
+  });
+  if (entry == options.choices.end())
     return refusal("the page may not choose the option '" + name +
                    "'; give it to tessera explore itself");
   if (std::optional<bool> isOn = value.getAsBoolean()) {

@@ -6,8 +6,8 @@
 #ifndef TESSERA_TOOLS_TESSERA_EXPLORE_ANSWERS_H
 #define TESSERA_TOOLS_TESSERA_EXPLORE_ANSWERS_H
 
+#include "tools/tessera/explore/ExploreOptions.h"
 #include "tools/tessera/explore/PageServer.h"
-#include "tools/tessera/options/DriverOptions.h"
 #include "llvm/Support/JSON.h"
 #include <condition_variable>
 #include <mutex>
@@ -16,7 +16,7 @@ namespace tessera {
 
 class Answers {
 public:
-  explicit Answers(const DriverOptions &options);
+  explicit Answers(const ExploreOptions &options);
 
   /// The options that may be chosen, with their values at the start.
   llvm::json::Value choices() const;
@@ -34,7 +34,7 @@ private:
   std::string compile(const std::vector<std::string> &words,
                       const IsAwaited &isAwaited);
 
-  const DriverOptions &options;
+  const ExploreOptions &options;
   std::string program; ///< This one.
   std::mutex mutex;
   std::condition_variable isFree;

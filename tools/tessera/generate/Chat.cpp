@@ -22,7 +22,7 @@ static bool hasTemplate(const std::string &folder) {
 }
 
 void Chat::noteTemplate() const {
-  const std::string &named = options.tokenize.tokenizer;
+  const std::string &named = options.tokenizer;
   std::string folder = named.empty() ? model.folder() : named;
   if (hasTemplate(folder))
     printNote("'" + folder +
@@ -48,7 +48,7 @@ bool Chat::open() {
 /// Returns the conversation up to where the model is to answer.
 std::string Chat::text() const {
   std::string text;
-  for (const std::string &prompt : options.generate.prompts)
+  for (const std::string &prompt : options.prompts)
     text += prompt + "\n";
   for (const Exchange &exchange : exchanges)
     text += std::string(kUser) + " " + exchange.line + "\n" + kModel +
@@ -58,7 +58,7 @@ std::string Chat::text() const {
 
 /// Leaves out the oldest lines until the prompt has place for an answer.
 bool Chat::fit(std::vector<int32_t> &prompt) {
-  const int64_t room = std::min(options.generate.maxNewTokens, places / 2);
+  const int64_t room = std::min(options.maxNewTokens, places / 2);
   size_t left = 0;
   for (;; exchanges.pop_front(), ++left) {
     if (!model.tokenizer.encode(text(), prompt))
@@ -92,7 +92,7 @@ void Chat::show(const std::string &part, bool isFirst) const {
 }
 
 bool Chat::stream(int64_t request, std::string &answer) {
-  std::vector<std::string> stops = options.generate.stops;
+  std::vector<std::string> stops = options.stops;
   stops.push_back(std::string("\n") + kUser);
   TextOfTokens::Stream stream(model.tokenizer, stops);
   tsr_generated made = {};

@@ -14,7 +14,7 @@ namespace tessera {
 /// Errors are printed, and false returned.
 class Chat {
 public:
-  explicit Chat(const DriverOptions &options)
+  explicit Chat(const GenerateOptions &options)
       : options(options), model(options) {}
 
   /// Chats until the standard input ends.
@@ -33,7 +33,7 @@ private:
   bool stream(int64_t request, std::string &answer);
   void show(const std::string &part, bool isFirst) const;
 
-  const DriverOptions &options;
+  const GenerateOptions &options;
   OpenGenerator model;
   int64_t places = 0; ///< Tokens of the prompt and the answer together.
   std::deque<Exchange> exchanges;

@@ -12,7 +12,7 @@ using namespace tessera;
 std::string OpenGenerator::folder() const { return modelFolder(options); }
 
 bool OpenGenerator::isGiven(const char *flag) const {
-  return llvm::is_contained(options.generate.given, flag);
+  return llvm::is_contained(options.given, flag);
 }
 
 /// An artifact holds the files that it was made from, unless an older version
@@ -35,12 +35,12 @@ bool OpenGenerator::readConfig() {
 
 bool OpenGenerator::samples() const {
   return isGiven("--temperature")
-             ? options.generate.temperature > 0
+             ? options.temperature > 0
              : config.samples == 1 && config.temperature != 0;
 }
 
 bool OpenGenerator::checkSampling() const {
-  const GenerateOptions &given = options.generate;
+  const GenerateOptions &given = options;
   if (samples())
     return true;
   for (auto [name, isRestricted] : {std::pair{"--top-k", given.topK > 0},
@@ -95,13 +95,13 @@ void OpenGenerator::noteConfig() const {
 bool OpenGenerator::openTokenizer() {
   if (!artifact.open(options))
     return false;
-  std::string path = modelTokenizer(options, options.tokenize.tokenizer);
+  std::string path = modelTokenizer(options, options.tokenizer);
   int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
-  if (options.generate.alternatives > vocabulary)
+  if (options.alternatives > vocabulary)
     return !printError("--log-probabilities: must be at most " +
                        std::to_string(vocabulary) +
                        ", the size of the vocabulary, but is " +
-                       std::to_string(options.generate.alternatives));
+                       std::to_string(options.alternatives));
   // A model of text files that --data has read as bytes.
   bool isOfBytes = path.empty() && vocabulary == 256;
   if (!(isOfBytes ? tokenizer.openBytes() : tokenizer.open(path)))
@@ -124,15 +124,13 @@ bool OpenGenerator::open() {
   wanted.size = sizeof wanted;
   wanted.device = nameOf(artifact.device());
   wanted.threads = options.threads;
-  wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
-  std::string weights =
-      modelWeights(options, {options.weights, options.checkpoint});
-  if (weights.empty() ||
-      !checkConfigBeside(options, artifact.metadata(), weights))
-    return false;
+  llvm::Expected<std::string> weights = checkedWeights(
+      options, {options.weights, options.checkpoint}, artifact.metadata());
+  if (!weights)
+    return !printError(weights.takeError());
   tsr_generator *created = nullptr;
-  if (tsr_generator_create(artifact.get(), &wanted, weights.c_str(),
+  if (tsr_generator_create(artifact.get(), &wanted, weights->c_str(),
                            &created) != TSR_OK)
     return !printError(tsr_last_error());
   generator.reset(created);
@@ -151,7 +149,7 @@ int64_t OpenGenerator::places() const {
 }
 
 tsr_request_options OpenGenerator::request() const {
-  const GenerateOptions &given = options.generate;
+  const GenerateOptions &given = options;
   tsr_request_options request = {};
   request.size = sizeof request;
   auto choose = [&](const char *flag, auto own, auto said) {

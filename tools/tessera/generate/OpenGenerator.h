@@ -3,9 +3,9 @@
 #ifndef TESSERA_TOOLS_TESSERA_GENERATE_OPENGENERATOR_H
 #define TESSERA_TOOLS_TESSERA_GENERATE_OPENGENERATOR_H
 
+#include "tools/tessera/generate/GenerateOptions.h"
 #include "tools/tessera/generate/TextOfTokens.h"
 #include "tools/tessera/input/ArtifactFile.h"
-#include "tools/tessera/options/DriverOptions.h"
 
 namespace tessera {
 
@@ -14,7 +14,7 @@ namespace tessera {
 /// are printed, and false returned.
 class OpenGenerator {
 public:
-  explicit OpenGenerator(const DriverOptions &options) : options(options) {}
+  explicit OpenGenerator(const GenerateOptions &options) : options(options) {}
 
   bool openTokenizer();
   /// Opens the generator after the tokenizer.
@@ -45,7 +45,7 @@ private:
   bool checkSampling() const;
   void noteConfig() const;
 
-  const DriverOptions &options;
+  const GenerateOptions &options;
   ArtifactFile artifact;
   std::unique_ptr<tsr_generator, Destroy> generator;
   tsr_generation_config config = {}; ///< Its pointers may dangle.

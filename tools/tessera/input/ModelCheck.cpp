@@ -94,9 +94,9 @@ static std::string differingKey(const json::Object &own,
   return "";
 }
 
-bool tessera::checkConfigBeside(const PlannedModel &options,
-                                const char *metadata,
-                                const std::string &weights) {
+llvm::Error tessera::checkConfigBeside(const PlannedModel &options,
+                                       const char *metadata,
+                                       const std::string &weights) {
   std::string config = configBeside(options, weights);
   llvm::Expected<program::Program> read = program::readProgram(metadata);
   if (!read)
@@ -104,33 +104,45 @@ bool tessera::checkConfigBeside(const PlannedModel &options,
   const json::Object *own =
       read && read->modelKeys ? &*read->modelKeys : nullptr;
   if (config.empty() || !own)
-    return true;
+    return llvm::Error::success();
   std::optional<json::Object> other = keysOf(options, config);
   std::string key = other ? differingKey(*own, *other) : "";
   if (key.empty())
-    return true;
-  return !printError("'" + config +
-                     "', beside the weights, is of another model: its '" + key +
-                     "' is " + textOf(*other->get(key)) +
-                     ", that of the model here " + textOf(*own->get(key)) +
-                     "; give the model that the weights are of, or, to change "
-                     "it, put them into a folder without a config.json");
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "'" + config + "', beside the weights, is of another model: its '" + key +
+      "' is " + textOf(*other->get(key)) + ", that of the model here " +
+      textOf(*own->get(key)) +
+      "; give the model that the weights are of, or, to change "
+      "it, put them into a folder without a config.json");
 }
 
-bool tessera::checkAdapterModel(const std::string &model,
-                                const std::string &adapter) {
+llvm::Expected<std::string> tessera::checkedWeights(const PlannedModel &options,
+                                                    const NamedWeights &named,
+                                                    const char *metadata) {
+  llvm::Expected<std::string> weights = modelWeights(options, named);
+  if (!weights)
+    return weights;
+  if (llvm::Error error = checkConfigBeside(options, metadata, *weights))
+    return error;
+  return weights;
+}
+
+llvm::Error tessera::checkAdapterModel(const std::string &model,
+                                       const std::string &adapter) {
   std::string config = model + "/config.json";
   std::optional<json::Object> manifest = manifestIn(adapter);
   const json::Object *own =
       manifest ? manifest->getObject("model_keys") : nullptr;
   if (!own || !llvm::sys::fs::exists(config))
-    return true;
+    return llvm::Error::success();
   std::optional<json::Object> other = keysOf(PlannedModel(), config);
   std::string key = other ? differingKey(*own, *other) : "";
   if (key.empty())
-    return true;
-  return !printError("'" + config + "' is of another model than '" + adapter +
-                     "': its '" + key + "' is " + textOf(*other->get(key)) +
-                     ", that of the adapter's model " + textOf(*own->get(key)) +
-                     "; give the model that it was trained beside");
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "'" + config + "' is of another model than '" + adapter + "': its '" +
+      key + "' is " + textOf(*other->get(key)) +
+      ", that of the adapter's model " + textOf(*own->get(key)) +
+      "; give the model that it was trained beside");
 }

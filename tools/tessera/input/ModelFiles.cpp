@@ -4,6 +4,7 @@
 #include "tessera/Json/ParseJson.h"
 #include "tessera/Json/ReadText.h"
 #include "tessera/tessera.h"
+#include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/Training.h"
 #include "llvm/Support/FileSystem.h"
@@ -17,6 +18,11 @@ std::string tessera::modelIn(const std::string &path) {
     return path;
   std::string step = path + "/" + findCheckpoint(path);
   return llvm::sys::fs::exists(step + "/config.json") ? step : path;
+}
+
+std::string tessera::findModel(PlannedModel &options, ModelKinds kinds) {
+  options.model = modelIn(options.model);
+  return firstOf({checkModel(options, kinds), checkPlanFiles(options.plan)});
 }
 
 std::string tessera::modelFolder(const ModelArgument &options) {
@@ -75,16 +81,17 @@ std::string tessera::modelTokenizer(const ModelArgument &options,
   return path;
 }
 
-std::string tessera::stepOfCheckpoint(const std::string &directory) {
+static llvm::Expected<std::string>
+stepOfCheckpoint(const std::string &directory) {
   if (llvm::sys::fs::exists(directory + "/manifest.json"))
     return directory;
   std::string newest = findCheckpoint(directory);
   if (!newest.empty())
     return directory + "/" + newest;
-  printError("--checkpoint '" + directory +
-             "' holds no complete checkpoint; name a --checkpoint-dir of "
-             "tessera train, or a step in it");
-  return "";
+  return llvm::createStringError(
+      "--checkpoint '" + directory +
+      "' holds no complete checkpoint; name a --checkpoint-dir of tessera "
+      "train, or a step in it");
 }
 
 std::string tessera::weightsBeside(const ModelArgument &options) {
@@ -100,21 +107,21 @@ std::string tessera::weightsBeside(const ModelArgument &options) {
   return "a file of weights in '" + folder + "'";
 }
 
-std::string tessera::modelWeights(const ModelArgument &options,
-                                  const NamedWeights &named) {
+llvm::Expected<std::string> tessera::modelWeights(const ModelArgument &options,
+                                                  const NamedWeights &named) {
   if (!named.checkpoint.empty())
     return stepOfCheckpoint(named.checkpoint);
-  std::string weights = named.weights, folder = modelFolder(options);
-  tsr_status found =
-      weights.empty() ? tsr_weights_find(folder.c_str()) : TSR_NOT_FOUND;
-  if (found == TSR_OK)
-    weights = folder;
-  else if (found != TSR_NOT_FOUND) {
-    printError(tsr_last_error());
-    return "";
+  if (!named.weights.empty())
+    return named.weights;
+  std::string folder = modelFolder(options);
+  switch (tsr_weights_find(folder.c_str())) {
+  case TSR_OK:
+    return folder;
+  case TSR_NOT_FOUND:
+    return llvm::createStringError(
+        llvm::Twine("nothing says which parameters the model has; give "
+                    "--load-weights or --checkpoint"));
+  default:
+    return llvm::createStringError(llvm::Twine(tsr_last_error()));
   }
-  if (weights.empty())
-    printError("nothing says which parameters the model has; give "
-               "--load-weights or --checkpoint");
-  return weights;
 }

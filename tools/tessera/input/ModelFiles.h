@@ -14,6 +14,10 @@ namespace tessera {
 /// itself; else the path that is given.
 std::string modelIn(const std::string &path);
 
+/// Replaces the model by its newest step and checks the files that it and its
+/// compilation are about. Returns what is wrong, or "".
+std::string findModel(PlannedModel &options, ModelKinds kinds);
+
 /// The model's folder, or that of its file.
 std::string modelFolder(const ModelArgument &options);
 
@@ -31,10 +35,6 @@ llvm::json::Object jsonObjectIn(const std::string &path);
 std::string modelTokenizer(const ModelArgument &options,
                            const std::string &named);
 
-/// Returns the step of --checkpoint: itself, or the newest in the directory; ""
-/// after an error, which is printed.
-std::string stepOfCheckpoint(const std::string &directory);
-
 /// Names the weights beside the model's config, in whatever format, for
 /// messages: "'gpt2/model.safetensors'" or "a file of weights in 'gpt2'". "":
 /// there are none.
@@ -46,10 +46,10 @@ struct NamedWeights {
   std::string checkpoint; ///< A directory; "": none.
 };
 
-/// Returns the weights that are named, or those beside the model; prints an
-/// error and returns "" if there are none.
-std::string modelWeights(const ModelArgument &options,
-                         const NamedWeights &named);
+/// Returns the weights that are named, or those beside the model, or an error
+/// if there are none. The newest step of a directory of checkpoints counts.
+llvm::Expected<std::string> modelWeights(const ModelArgument &options,
+                                         const NamedWeights &named);
 
 } // namespace tessera
 

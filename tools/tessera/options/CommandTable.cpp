@@ -1,6 +1,7 @@
 //===- CommandTable.cpp - the options as plain data -----------------------===//
 
 #include "tools/tessera/options/CommandTable.h"
+#include "tools/tessera/options/Declare.h"
 #include <CLI/CLI.hpp>
 
 using namespace tessera;
@@ -47,10 +48,12 @@ static OptionEntry optionEntry(const CLI::Option &option) {
   return entry;
 }
 
-static CommandEntry commandEntry(const CLI::App &app, const std::string &name) {
+CommandEntry tessera::commandEntry(const CLI::App &app,
+                                   const std::string &name) {
   CommandEntry command{name, app.get_description(), {}};
   for (const CLI::Option *option : app.get_options())
-    command.options.push_back(optionEntry(*option));
+    if (!isHidden(*option))
+      command.options.push_back(optionEntry(*option));
   return command;
 }
 

@@ -15,7 +15,7 @@ class App;
 
 namespace tessera {
 
-/// What follows an option on the command line.
+/// The kinds of words that follow an option on the command line.
 enum class ValueKind {
   None,   ///< It is a switch.
   Choice, ///< One of `choices`.
@@ -38,6 +38,9 @@ struct CommandEntry {
   std::string name, what;
   std::vector<OptionEntry> options;
 };
+
+/// Returns the options of a parser as those of the command `name`.
+CommandEntry commandEntry(const CLI::App &app, const std::string &name);
 
 /// The driver first, then its commands in the order of --help.
 std::vector<CommandEntry> commandTable(const CLI::App &app);

@@ -42,7 +42,7 @@ commandNames(const std::vector<CommandEntry> &commands) {
 // bash
 //===----------------------------------------------------------------------===//
 
-/// What sets `options`, and `values` if the word before takes some.
+/// Sets `options`, and `values` if the word before takes some.
 static std::string bashCase(const CommandEntry &command) {
   std::string text = "    " + command.name + ")\n      options='" +
                      join(optionNames(command), " ") +

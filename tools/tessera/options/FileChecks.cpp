@@ -32,16 +32,11 @@ bool isRegular(const std::string &path) {
 // The model
 //===----------------------------------------------------------------------===//
 
-/// What the command takes for a model.
-std::string wantedModel(const DriverOptions &options) {
-  if (options.command == Command::Sign)
-    return "name the .tsr file that tessera compile wrote";
-  bool takesArtifacts = options.command == Command::Report ||
-                        options.command == Command::Simulate ||
-                        options.command == Command::Generate ||
-                        options.command == Command::Encode || options.isRun();
+/// Says what the command takes for a model.
+std::string wantedModel(ModelKinds kinds) {
   return std::string("name a config.json, a directory that holds one, or a ") +
-         (takesArtifacts ? ".mlir or .tsr file" : ".mlir file");
+         (kinds == ModelKinds::SourcesAndArtifacts ? ".mlir or .tsr file"
+                                                   : ".mlir file");
 }
 
 bool isLfsPointer(const std::string &path) {
@@ -67,14 +62,13 @@ bool beginsAsJson(const std::string &path) {
   return file >> first && first == '{';
 }
 
-/// Returns a model's directory, or a file that is no program.
-std::string checkConfig(const DriverOptions &options) {
-  const std::string &model = options.model;
+/// A model's directory, or a file that is no program.
+std::string checkConfig(const std::string &model, ModelKinds kinds) {
   if (isDirectory(model))
     return exists(model + "/config.json")
                ? ""
                : "directory " + inQuotes(model) + " holds no config.json; " +
-                     wantedModel(options);
+                     wantedModel(kinds);
   if (!isRegular(model))
     return "";
   if (holdsWeights(model))
@@ -85,40 +79,52 @@ std::string checkConfig(const DriverOptions &options) {
   if (fs::path(model).extension() != ".json" && !beginsAsJson(model))
     return inQuotes(model) +
            " is no config.json: it does not begin with '{'; " +
-           wantedModel(options);
+           wantedModel(kinds);
   return "";
 }
 
-std::string checkModel(const DriverOptions &options) {
-  const std::string &model = options.model;
-  if (options.command == Command::Doctor ||
-      options.command == Command::Calibrate ||
-      options.command == Command::Tokenize || options.command == Command::Merge)
-    return ""; // merge: the runtime reads them
-  if (!exists(model)) {
-    bool looksLikeAName =
-        options.command != Command::Sign && !fs::path(model).has_extension();
-    return inQuotes(model) + " does not exist; " + wantedModel(options) +
+/// Returns why a file of a model, or a model's directory, cannot be read.
+std::string checkPlace(const std::string &path, const std::string &remedy,
+                       bool looksLikeAName) {
+  if (!exists(path))
+    return inQuotes(path) + " does not exist; " + remedy +
            (looksLikeAName ? " (nothing is downloaded)" : "");
-  }
-  for (const std::string &path : {model, model + "/config.json"})
-    if (isLfsPointer(path))
-      return inQuotes(path) + " " + kIsLfsPointer;
-  bool isFile = options.isArtifact() || options.isProgram() ||
-                options.command == Command::Sign;
-  if (isFile)
-    return isDirectory(model)
-               ? inQuotes(model) + " is a directory; " + wantedModel(options)
-               : "";
-  return checkConfig(options);
+  for (const std::string &file : {path, path + "/config.json"})
+    if (isLfsPointer(file))
+      return inQuotes(file) + " " + kIsLfsPointer;
+  return "";
+}
+
+} // namespace
+
+std::string tessera::checkModel(const ModelArgument &options,
+                                ModelKinds kinds) {
+  const std::string &model = options.model;
+  if (std::string why = checkPlace(model, wantedModel(kinds),
+                                   !fs::path(model).has_extension());
+      !why.empty())
+    return why;
+  if (!options.isArtifact() && !options.isProgram())
+    return checkConfig(model, kinds);
+  return isDirectory(model)
+             ? inQuotes(model) + " is a directory; " + wantedModel(kinds)
+             : "";
+}
+
+std::string tessera::checkSignable(const std::string &artifact) {
+  const char *remedy = "name the .tsr file that tessera compile wrote";
+  std::string why = checkPlace(artifact, remedy, /*looksLikeAName=*/false);
+  if (why.empty() && isDirectory(artifact))
+    why = inQuotes(artifact) + " is a directory; " + remedy;
+  return why;
 }
 
 //===----------------------------------------------------------------------===//
-// What is written
+// Output
 //===----------------------------------------------------------------------===//
 
-/// A file to write, where one is asked for.
-std::string checkOutput(const std::string &path, const std::string &example) {
+std::string tessera::checkOutput(const std::string &path,
+                                 const std::string &example) {
   if (path.empty() || path == "-")
     return "";
   std::string why = "cannot write " + inQuotes(path) + ": ";
@@ -134,15 +140,21 @@ std::string checkOutput(const std::string &path, const std::string &example) {
          "; make it first: mkdir -p " + parent;
 }
 
-/// A directory that is made where there is none.
-std::string checkDirectory(const std::string &flag, const std::string &path) {
+std::string tessera::checkDirectory(const std::string &flag,
+                                    const std::string &path) {
   if (path.empty() || !exists(path) || isDirectory(path))
     return "";
   return flag + " " + inQuotes(path) +
          " is a file, but files are written into it; name a directory";
 }
 
-std::string firstOf(std::initializer_list<std::string> reasons) {
+std::string tessera::checkPlanFiles(const PlanOptions &plan) {
+  std::string why = checkOutput(plan.debugging.reproducer, "reproducer.mlir");
+  return why.empty() ? checkDirectory("--dump-ir", plan.debugging.dumpDirectory)
+                     : why;
+}
+
+std::string tessera::firstOf(std::initializer_list<std::string> reasons) {
   for (const std::string &why : reasons)
     if (!why.empty())
       return why;
@@ -150,11 +162,12 @@ std::string firstOf(std::initializer_list<std::string> reasons) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a run reads
+// Input
 //===----------------------------------------------------------------------===//
 
-std::string checkInput(const std::string &flag, const std::string &path,
-                       const std::string &remedy) {
+std::string tessera::checkInput(const std::string &flag,
+                                const std::string &path,
+                                const std::string &remedy) {
   if (!exists(path))
     return flag + " " + inQuotes(path) + " does not exist; " + remedy;
   if (isDirectory(path))
@@ -164,7 +177,16 @@ std::string checkInput(const std::string &flag, const std::string &path,
   return "";
 }
 
-std::string checkWeights(const std::string &path) {
+std::string tessera::checkInputs(const std::string &flag,
+                                 const std::vector<std::string> &paths,
+                                 const std::string &remedy) {
+  for (const std::string &path : paths)
+    if (std::string why = checkInput(flag, path, remedy); !why.empty())
+      return why;
+  return "";
+}
+
+std::string tessera::checkWeights(const std::string &path) {
   if (path.empty() || exists(path))
     return "";
   return "--load-weights " + inQuotes(path) +
@@ -172,32 +194,23 @@ std::string checkWeights(const std::string &path) {
          "model as transformers saves it";
 }
 
-std::string checkAdapter(const std::string &path) {
+std::string tessera::checkReadDirectory(const std::string &flag,
+                                        const std::string &path,
+                                        const std::string &remedy) {
   if (path.empty() || isDirectory(path))
     return "";
-  return "--load-adapter " + inQuotes(path) +
-         (exists(path) ? " is no directory" : " does not exist") +
-         "; name one with adapter_model.safetensors and adapter_config.json, "
-         "as peft and tessera train --lora save them";
+  return flag + " " + inQuotes(path) +
+         (exists(path) ? " is no directory" : " does not exist") + "; " +
+         remedy;
 }
 
-std::string checkCheckpoint(const std::string &path) {
-  if (path.empty() || isDirectory(path))
-    return "";
-  return "--checkpoint " + inQuotes(path) +
-         (exists(path) ? " is no directory" : " does not exist") +
-         "; name a --checkpoint-dir of tessera train, or a step in it";
+std::string tessera::checkCheckpoint(const std::string &path) {
+  return checkReadDirectory(
+      "--checkpoint", path,
+      "name a --checkpoint-dir of tessera train, or a step in it");
 }
 
-std::string checkResumed(const DriverOptions &options) {
-  if (!options.resumes || isDirectory(options.resumeDir))
-    return "";
-  return "--resume " + inQuotes(options.resumeDir) +
-         (exists(options.resumeDir) ? " is no directory" : " does not exist") +
-         "; name the --checkpoint-dir of the run that is to go on";
-}
-
-std::string checkTokenizer(const std::string &path) {
+std::string tessera::checkTokenizer(const std::string &path) {
   if (path.empty() || exists(path))
     return "";
   return "--tokenizer " + inQuotes(path) +
@@ -205,80 +218,25 @@ std::string checkTokenizer(const std::string &path) {
          "downloaded)";
 }
 
-/// What tokenize reads.
-std::string checkTexts(const TokenizeOptions &options) {
-  for (const std::string &path : options.texts)
-    if (std::string why = path == "-" ? ""
-                                      : checkInput("text", path,
-                                                   "name files of text, or - "
-                                                   "for the standard input");
-        !why.empty())
-      return why;
-  return checkTokenizer(options.tokenizer);
+std::string tessera::checkTrusted(const ModelArgument &options) {
+  return checkInputs("--trusted-key", options.trustedKeys,
+                     "name a file with a public key");
 }
 
-/// The name of a file that the command might write.
-std::string exampleOutput(Command command) {
-  return command == Command::Import      ? "model.mlir"
-         : command == Command::Tokenize  ? "data.bin"
-         : command == Command::Calibrate ? "machine.toml"
-         : command == Command::Plan      ? "plan.json"
-                                         : "model.tsr";
-}
-
-} // namespace
-
-std::string tessera::checkFiles(const DriverOptions &options) {
-  bool isSigned = options.command == Command::Sign;
+std::string tessera::checkRunFiles(const RunSettings &options) {
+  const char *data = "name files of tokens or text";
   return firstOf(
-      {checkModel(options), checkTexts(options.tokenize),
-       isSigned ? checkInput("--key", options.key,
-                             "make one with: openssl genpkey -algorithm "
-                             "ed25519 -out key.pem")
-                : "",
-       options.command == Command::Merge
-           ? ""
-           : checkOutput(options.output, exampleOutput(options.command)),
-       options.simulate.measured.empty()
-           ? ""
-           : checkInput("--measured", options.simulate.measured,
-                        "name a file that tessera train --trace wrote"),
-       checkOutput(options.scheduleSvg, "schedule.svg"),
-       checkOutput(options.html, "page.html"),
-       checkOutput(options.plan.debugging.reproducer, "reproducer.mlir"),
-       checkDirectory("--dump-ir", options.plan.debugging.dumpDirectory)});
+      {checkInputs("--data", options.data, data),
+       checkInputs("--eval-data", options.evalData, data),
+       checkTrusted(options), checkWeights(options.weights),
+       checkReadDirectory(
+           "--load-adapter", options.adapter,
+           "name one with adapter_model.safetensors and adapter_config.json, "
+           "as peft and tessera train --lora save them"),
+       checkTokenizer(options.evalTokenizer)});
 }
 
-std::string tessera::checkRunFiles(const DriverOptions &options) {
-  for (auto [flag, paths] : {std::pair{"--data", &options.data},
-                             std::pair{"--eval-data", &options.evalData}})
-    for (const std::string &path : *paths)
-      if (std::string why =
-              checkInput(flag, path, "name files of tokens or text");
-          !why.empty())
-        return why;
-  for (const std::string &path : options.trustedKeys)
-    if (std::string why =
-            checkInput("--trusted-key", path, "name a file with a public key");
-        !why.empty())
-      return why;
-  if (!options.choices.empty())
-    if (std::string why =
-            checkInput("--choices", options.choices,
-                       "name a file of lines {\"prompt\": ..., \"choices\": "
-                       "[...], \"answer\": k}");
-        !why.empty())
-      return why;
-  return firstOf({checkWeights(options.weights), checkAdapter(options.adapter),
-                  checkResumed(options), checkCheckpoint(options.checkpoint),
-                  checkTokenizer(options.evalTokenizer),
-                  checkDirectory("--checkpoint-dir", options.checkpointDir),
-                  checkDirectory("--tensorboard", options.tensorboard),
-                  options.cluster.empty()
-                      ? ""
-                      : checkInput("--cluster", options.cluster,
-                                   "name a file that tessera calibrate wrote, "
-                                   "or one of clusters"),
-                  checkOutput(options.log, "steps.jsonl"),
-                  checkOutput(options.trace, "step.json")});
+std::string tessera::checkInferenceFiles(const InferenceOptions &options) {
+  return firstOf({checkTrusted(options), checkWeights(options.weights),
+                  checkCheckpoint(options.checkpoint)});
 }

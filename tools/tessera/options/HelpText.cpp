@@ -1,6 +1,7 @@
 //===- HelpText.cpp - how help is printed ---------------------------------===//
 
 #include "tools/tessera/options/HelpText.h"
+#include "tools/tessera/options/Declare.h"
 #include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/TextWrap.h"
 #include <algorithm>
@@ -10,7 +11,7 @@ using namespace tessera;
 
 namespace {
 
-/// Where descriptions begin.
+/// The column in which descriptions begin.
 constexpr size_t kColumn = 28;
 
 //===----------------------------------------------------------------------===//
@@ -32,7 +33,7 @@ std::string nameOf(const CLI::Option &option) {
   return text;
 }
 
-/// What is written behind the name: "FILE", "[DIR]", "FILE ..."; "" of a
+/// Returns the words behind the name: "FILE", "[DIR]", "FILE ..."; "" of a
 /// switch.
 std::string valueOf(const CLI::Option &option) {
   if (option.get_expected_max() == 0)
@@ -44,7 +45,7 @@ std::string valueOf(const CLI::Option &option) {
   return isList ? value + " ..." : value;
 }
 
-/// What it does, whether it must be given, and what it is if it is not.
+/// Says what it does, whether it must be given, and what it is if it is not.
 std::string describe(const CLI::Option &option) {
   std::string text = option.get_description();
   std::string standard = option.get_default_str();
@@ -104,6 +105,7 @@ std::vector<std::string> groupsOf(const CLI::App &app) {
   for (const CLI::Option *option : app.get_options()) {
     const std::string &group = option->get_group();
     if (option->nonpositional() && option != app.get_help_ptr() &&
+        !isHidden(*option) &&
         std::find(groups.begin(), groups.end(), group) == groups.end())
       groups.push_back(group);
   }
@@ -124,14 +126,17 @@ std::string group(const CLI::App &app, const std::string &title,
 
 } // namespace
 
-/// Are all options of an example those of a command?
+/// Returns whether a command shows all options of an example.
 static bool hasOptions(const CLI::App &app, const std::string &example) {
   std::istringstream words(example);
   std::string word;
   while (words >> word)
-    if (word.rfind("-", 0) == 0 &&
-        !app.get_option_no_throw(word.substr(0, word.find('='))))
-      return false;
+    if (word.rfind("-", 0) == 0) {
+      const CLI::Option *option =
+          app.get_option_no_throw(word.substr(0, word.find('=')));
+      if (!option || isHidden(*option))
+        return false;
+    }
   return true;
 }
 
@@ -248,7 +253,8 @@ std::string tessera::helpAsMarkdown(const CLI::App &app,
   for (const CLI::App *sub : app.get_subcommands({})) {
     text += "| `" + sub->get_name() + "` | " + sub->get_description() + " |\n";
     for (const CLI::Option *option : sub->get_options()) {
-      if (!option->nonpositional() || option == sub->get_help_ptr())
+      if (!option->nonpositional() || option == sub->get_help_ptr() ||
+          isHidden(*option))
         continue;
       Section &section = sectionOf(sections, option->get_group());
       add(section, *option, sub->get_name());
@@ -258,7 +264,7 @@ std::string tessera::helpAsMarkdown(const CLI::App &app,
         section.example = example;
     }
   }
-  // What commands print comes last, though all commands print.
+  // Output comes last, though all commands print.
   std::stable_partition(sections.begin(), sections.end(),
                         [](const Section &s) { return s.title != "Output"; });
   for (const Section &section : sections)

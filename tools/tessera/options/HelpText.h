@@ -11,8 +11,7 @@ namespace tessera {
 /// by group, each group with an example.
 class HelpFormatter : public CLI::FormatterBase {
 public:
-  /// Of several examples of a group, the first is shown of which the command
-  /// has all options.
+  /// A command shows the first example of a group whose options it has.
   void addExample(const CLI::App *app, const std::string &group,
                   const std::string &example) {
     examples.push_back({app, group, example});

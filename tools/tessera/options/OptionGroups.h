@@ -15,6 +15,9 @@
 
 namespace tessera {
 
+/// The models that a command takes.
+enum class ModelKinds { Sources, SourcesAndArtifacts };
+
 /// The model that a command works on.
 struct ModelArgument {
   std::string model; ///< config.json, directory, .mlir or .tsr.
@@ -46,7 +49,7 @@ struct PlannedModel : ModelArgument {
   PlanOptions plan;
   std::string planFile; ///< It says the rest of `plan`.
   int64_t ranks = 0;    ///< The most that the mesh may have.
-  /// Of several processes the first one alone says what is chosen.
+  /// The first one of several processes alone says what is chosen.
   bool isFirstProcess = true;
 };
 
@@ -59,7 +62,7 @@ struct DataOptions {
   int64_t seed = 0;
 };
 
-/// What a model is measured on.
+/// The data that a model is measured on.
 struct EvaluationOptions {
   std::vector<std::string> evalData; ///< train: measured beside the run.
   int64_t evalBatches = 0;           ///< 0: all.
@@ -74,7 +77,8 @@ struct LaunchOptions {
   std::string secret;     ///< The processes share it; "": none.
   std::string secretNote; ///< Says that its file is unsafe; "": it is not.
   bool trustsNetwork = false;
-  bool allowsMixedCpus = false; ///< Processes then do not agree on one.
+  bool allowsMixedCpus = false;       ///< Processes then do not agree on one.
+  std::string rendezvous, secretFile; ///< They are as given.
   int32_t timeoutMs = 0, saveTimeoutMs = 0;
   /// Options and their values that all processes of a run must have alike.
   std::vector<std::pair<std::string, std::string>> shared;
@@ -87,7 +91,16 @@ struct RunSettings : PlannedModel,
                      LaunchOptions {
   std::string weights, adapter; ///< A file or directory, and a directory.
   int32_t threads = 0;
-  int64_t maxShardBytes = 0; ///< Of a file of saved weights; 0: one file.
+  int64_t maxShardBytes = 0; ///< In a file of saved weights; 0: one file.
+};
+
+/// A run of a model that is trained: generate and encode.
+struct InferenceOptions : PlannedModel {
+  std::string weights;    ///< A file or directory of transformers.
+  std::string checkpoint; ///< A directory.
+  std::string tokenizer;  ///< "": the model's.
+  int32_t threads = 0;
+  bool json = false;
 };
 
 } // namespace tessera

@@ -13,7 +13,7 @@ static std::string text(double rate) {
   return digits;
 }
 
-/// Where --min-lr is not given.
+/// Returns the smallest learning rate where --min-lr is not given.
 static double smallestOf(const LearningRateOptions &rate) {
   switch (rate.schedule) {
   case LearningRateSchedule::Constant:

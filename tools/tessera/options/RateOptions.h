@@ -11,11 +11,11 @@
 
 namespace tessera {
 
-/// Of a model that is compiled now.
+/// Completes the learning rate of a model that is compiled now.
 std::string completeRate(LearningRateOptions &rate, const GivenFlags &given);
 
-/// Of a run of an artifact: `rate` keeps what was given, all else becomes as
-/// compiled. An artifact without a length takes that of `rate`.
+/// Completes that of a run of an artifact: `rate` keeps what was given, all
+/// else becomes as compiled. An artifact without a length takes that of `rate`.
 std::string mergeRate(const LearningRateOptions &compiled,
                       LearningRateOptions &rate, const GivenFlags &given);
 

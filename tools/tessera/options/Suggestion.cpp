@@ -36,6 +36,11 @@ std::string tessera::nearestName(const std::string &word,
   return nearest;
 }
 
+std::string tessera::suggestion(const std::string &name,
+                                const std::string &otherwise) {
+  return name.empty() ? otherwise : "did you mean " + name + "?";
+}
+
 std::string tessera::standInFor(const std::string &option) {
   static constexpr const char *accumulation =
       "--micro-batches N; --batch counts the sequences of all N together";

@@ -14,8 +14,12 @@ namespace tessera {
 std::string nearestName(const std::string &word,
                         const std::vector<std::string> &names);
 
-/// Returns the option that stands here for one of Megatron, DeepSpeed or
-/// transformers: "--mesh tp=N" for "--tp"; "" for others.
+/// Returns "did you mean NAME?", or what else is to be said without a name.
+std::string suggestion(const std::string &name, const std::string &otherwise);
+
+/// Returns what stands here for an option of Megatron, DeepSpeed or
+/// transformers:
+/// "--mesh tp=N" for "--tp"; "" for others.
 std::string standInFor(const std::string &option);
 
 } // namespace tessera

@@ -25,15 +25,15 @@ void tessera::forEachNumber(size_t count, size_t threads,
     thread.join();
 }
 
-static plan::SearchSpace spaceOf(const DriverOptions &options,
+static plan::SearchSpace spaceOf(const PlanningOptions &options,
                                  const simulate::Cluster &cluster,
                                  const ModelFacts &facts) {
   plan::SearchSpace space;
   space.base = options.plan;
   space.base.memory.limit = 0; // the search compares itself
-  space.given = options.planning.given;
+  space.given = options.given;
   space.given.erase("--memory-limit");
-  space.ranks = options.planning.gpus;
+  space.ranks = options.gpus;
   space.devicesPerNode = cluster.sharedBy(space.ranks).devicesPerNode;
   space.layers = facts.layers;
   space.sequence = facts.sequence;
@@ -41,14 +41,13 @@ static plan::SearchSpace spaceOf(const DriverOptions &options,
   return space;
 }
 
-Planner::Planner(const DriverOptions &options, const simulate::Cluster &cluster,
-                 const ModelFacts &facts)
+Planner::Planner(const PlanningOptions &options,
+                 const simulate::Cluster &cluster, const ModelFacts &facts)
     : options(options), cluster(cluster), facts(facts),
       space(spaceOf(options, cluster, facts)),
-      memoryLimit(
-          options.plan.memory.limit
-              ? static_cast<double>(options.plan.memory.limit)
-              : cluster.sharedBy(options.planning.gpus).device.memoryBytes),
+      memoryLimit(options.plan.memory.limit
+                      ? static_cast<double>(options.plan.memory.limit)
+                      : cluster.sharedBy(options.gpus).device.memoryBytes),
       threads(std::max(1u, options.threads
                                ? static_cast<unsigned>(options.threads)
                                : std::thread::hardware_concurrency())),
@@ -71,13 +70,13 @@ size_t Planner::numberOf(const PlanOptions &plan) {
 
 /// Where cost counts, fewer devices may be better.
 void Planner::addPlans() {
-  bool isCost = options.planning.objective == "cost";
-  for (int64_t ranks = options.planning.gpus;; ranks /= 2) {
+  bool isCost = options.objective == "cost";
+  for (int64_t ranks = options.gpus;; ranks /= 2) {
     space.ranks = ranks;
     for (const PlanOptions &plan : plan::firstPlans(space))
       numberOf(plan);
     if (!isCost || ranks % 2 || space.given.count("--mesh") ||
-        ranks * 8 <= options.planning.gpus)
+        ranks * 8 <= options.gpus)
       break;
   }
 }
@@ -97,10 +96,9 @@ double Planner::costOf(const PlannedStep &step) const {
     return std::numeric_limits<double>::infinity();
   if (!step.fits(memoryLimit))
     return costOfBytes(static_cast<double>(step.of.bytes));
-  if (options.planning.objective == "memory")
+  if (options.objective == "memory")
     return static_cast<double>(step.of.bytes);
-  return options.planning.objective == "cost" ? step.deviceSeconds()
-                                              : step.of.seconds;
+  return options.objective == "cost" ? step.deviceSeconds() : step.of.seconds;
 }
 
 void Planner::takeSamples() {
@@ -125,7 +123,7 @@ const Sample &Planner::sampleFor(const PlanOptions &plan) {
 }
 
 double Planner::objectiveOf(const PlanOptions &plan, const Estimate &of) const {
-  const std::string &objective = options.planning.objective;
+  const std::string &objective = options.objective;
   if (objective == "memory")
     return of.bytes;
   return objective == "cost"
@@ -159,7 +157,7 @@ double Planner::estimateOf(const PlannedStep &step) const {
   if (isAsEstimated(step))
     return objectiveOf(step.plan, own);
   double least = costOfBytes(own.bytes);
-  if (!space.choosesLayers() || options.planning.objective == "memory")
+  if (!space.choosesLayers() || options.objective == "memory")
     return least;
   for (RecomputePair pair : kRecomputePairs) {
     PlanOptions heavy = step.plan;
@@ -265,7 +263,7 @@ std::vector<plan::Guess> Planner::followers(size_t number) {
   auto costOfSeconds = [&](const PlanOptions &plan, double seconds) {
     return objectiveOf(plan, {"", seconds, 0});
   };
-  if (!space.choosesLayers() || options.planning.objective == "memory" ||
+  if (!space.choosesLayers() || options.objective == "memory" ||
       !from.of.problem.empty() ||
       (!from.fits(memoryLimit) &&
        costOfSeconds(from.plan, from.of.seconds) >= best))
@@ -295,9 +293,9 @@ std::optional<PlanningResult> Planner::run() {
   problem.neighbours = [&](size_t number) { return neighbours(number); };
   problem.followers = [&](size_t number) { return followers(number); };
   plan::SearchLimits limits;
-  limits.evaluations = static_cast<size_t>(options.planning.evaluations);
+  limits.evaluations = static_cast<size_t>(options.evaluations);
   limits.batch = threads;
-  limits.shown = static_cast<size_t>(options.planning.plans);
+  limits.shown = static_cast<size_t>(options.plans);
   PlanningResult result = resultOf(plan::search(problem, limits));
   verifyBest(result);
   result.first = first;

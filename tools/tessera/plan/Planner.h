@@ -5,8 +5,8 @@
 
 #include "tessera/Plan/Search.h"
 #include "tessera/Plan/SearchSpace.h"
-#include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/plan/LayerFamilies.h"
+#include "tools/tessera/plan/PlanningOptions.h"
 #include <tuple>
 
 namespace tessera {
@@ -43,7 +43,7 @@ struct PlanningResult {
 
 class Planner {
 public:
-  Planner(const DriverOptions &options, const simulate::Cluster &cluster,
+  Planner(const PlanningOptions &options, const simulate::Cluster &cluster,
           const ModelFacts &facts);
   /// Prints errors and returns nothing.
   std::optional<PlanningResult> run();
@@ -69,7 +69,7 @@ private:
   void verifyBest(PlanningResult &result) const;
   PlanningResult resultOf(const plan::SearchResult &found);
 
-  const DriverOptions &options;
+  const PlanningOptions &options;
   const simulate::Cluster &cluster;
   const ModelFacts &facts;
   plan::SearchSpace space;

@@ -50,3 +50,9 @@ DeviceReport tessera::readDeviceReport(DeviceKind device) {
              device->getInteger("multiprocessors").value_or(0)});
   return report;
 }
+
+std::string tessera::deviceProblem(const PlanOptions &plan) {
+  return plan.device.target.isCuda()
+             ? readDeviceReport(DeviceKind::Cuda).problem
+             : "";
+}

@@ -27,6 +27,10 @@ struct DeviceReport {
 
 DeviceReport readDeviceReport(DeviceKind device);
 
+/// Returns why a plan that is to run cannot use its device, or "". The user
+/// learns it before minutes of compilation.
+std::string deviceProblem(const PlanOptions &plan);
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_TESSERA_REPORT_DEVICEREPORT_H

@@ -29,6 +29,10 @@ int tessera::printError(const std::string &message) {
   return 1;
 }
 
+int tessera::printError(llvm::Error error) {
+  return printError(llvm::toString(std::move(error)));
+}
+
 void tessera::printNote(const std::string &message) {
   flushOutput(); // in the order of what is printed there
   standardError() << errorPrefix + "note: " + printableMessage(message) + "\n";

@@ -3,6 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_PRINTERROR_H
 #define TESSERA_TOOLS_TESSERA_REPORT_PRINTERROR_H
 
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
 
@@ -13,6 +14,7 @@ void setErrorRank(int64_t rank);
 
 /// Prints "error: message" to standard error and returns 1.
 int printError(const std::string &message);
+int printError(llvm::Error error);
 
 /// Remembers an error that somebody else has printed, without "error: ".
 void noteError(const std::string &message);

@@ -3,16 +3,22 @@
 #ifndef TESSERA_TOOLS_TESSERA_SIMULATE_CLUSTERDEVICE_H
 #define TESSERA_TOOLS_TESSERA_SIMULATE_CLUSTERDEVICE_H
 
+#include "tessera/Options/PlanOptions.h"
 #include "tessera/Simulate/Cluster.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include <string>
 
 namespace tessera {
 
-/// The options of a program that is compiled for a cluster: device and
-/// precision are the cluster's where they are not given. Prints an error and
-/// returns nothing where other options do not suit them.
-std::optional<DriverOptions> optionsFor(const simulate::Cluster &cluster,
-                                        const DriverOptions &given);
+/// What a program that is compiled for a cluster takes from it, since it is not
+/// given.
+struct TakenFromCluster {
+  bool device = false, precision = false;
+};
+
+/// Completes the plan of a program that is compiled for a cluster. Returns what
+/// does not suit the cluster, or "".
+std::string fitCluster(PlanOptions &plan, const simulate::Cluster &cluster,
+                       TakenFromCluster taken);
 
 } // namespace tessera
 

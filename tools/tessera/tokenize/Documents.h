@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_TOKENIZE_DOCUMENTS_H
 #define TESSERA_TOOLS_TESSERA_TOKENIZE_DOCUMENTS_H
 
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/tokenize/TokenizeOptions.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <string>
 

@@ -71,10 +71,10 @@ int64_t Training::countSteps() const {
 }
 
 bool Training::startParameters() {
-  if (!options.weights.empty() &&
-      !checkConfigBeside(options, tsr_artifact_metadata(artifact),
-                         options.weights))
-    return false;
+  if (!options.weights.empty())
+    if (llvm::Error error = checkConfigBeside(
+            options, tsr_artifact_metadata(artifact), options.weights))
+      return !printError(std::move(error));
   if (!options.launch.isAlone() && !options.weights.empty())
     printHashing(options, {options.weights});
   tsr_status status =

@@ -1,13 +1,18 @@
 //===- Evaluate.cpp - tessera evaluate ------------------------------------===//
 
-#include "tools/tessera/Commands.h"
 #include "tools/tessera/evaluate/Questions.h"
 #include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/input/SharedFiles.h"
+#include "tools/tessera/options/Agreement.h"
+#include "tools/tessera/options/Command.h"
+#include "tools/tessera/options/DataWeights.h"
 #include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/options/GroupDeclarations.h"
+#include "tools/tessera/options/PlanGroup.h"
+#include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
@@ -21,15 +26,24 @@
 using namespace tessera;
 namespace json = llvm::json;
 
+namespace {
+
+struct EvaluateOptions : RunSettings {
+  std::string choices;    ///< Questions to evaluate on, instead of data.
+  std::string checkpoint; ///< A directory.
+  bool json = false;
+};
+
+} // namespace
+
 /// A checkpoint's optimizer, and what it froze, change nothing of its loss.
-static bool loadParameters(const DriverOptions &options,
+static bool loadParameters(const EvaluateOptions &options,
                            const ArtifactFile &artifact, tsr_session *session) {
-  std::string weights =
-      modelWeights(options, {options.weights, options.checkpoint});
-  if (weights.empty() ||
-      !checkConfigBeside(options, artifact.metadata(), weights))
-    return false;
-  if (tsr_session_load_weights(session, weights.c_str()) != TSR_OK)
+  llvm::Expected<std::string> weights = checkedWeights(
+      options, {options.weights, options.checkpoint}, artifact.metadata());
+  if (!weights)
+    return !printError(weights.takeError());
+  if (tsr_session_load_weights(session, weights->c_str()) != TSR_OK)
     return !printError(tsr_last_error());
   printNotes(options, session);
   if (!options.adapter.empty() &&
@@ -59,7 +73,7 @@ static json::Value jsonOf(const Measurement &result, int64_t batches,
   return object;
 }
 
-static void print(const DriverOptions &options, const Measurement &result,
+static void print(const EvaluateOptions &options, const Measurement &result,
                   const EvaluationData &data) {
   if (options.launch.rank != 0)
     return;
@@ -81,7 +95,7 @@ static void print(const DriverOptions &options, const Measurement &result,
 
 /// A program for one text at a time, which is no longer than it must be. Ranks
 /// of `cp`, and of sequence parallelism, have equal parts.
-static void fitTo(const Questions &questions, DriverOptions &options) {
+static void fitTo(const Questions &questions, EvaluateOptions &options) {
   PlanOptions &plan = options.plan;
   if (plan.programs == ProgramSet::Generate) {
     if (!plan.generation.length)
@@ -104,7 +118,7 @@ static void fitTo(const Questions &questions, DriverOptions &options) {
               : questions.longestText() - 1;
 }
 
-/// What an artifact can score choices with.
+/// Says with which programs an artifact can score choices.
 struct ScoringPrograms {
   bool trains = true;      ///< An evaluation, of texts one by one.
   bool generates = false;  ///< Steps of rows, of many texts at a time.
@@ -125,7 +139,7 @@ struct DestroyGenerator {
   }
 };
 
-/// By requests of a session, more of them than run at a time.
+/// Scores by requests of a session, more of them than run at a time.
 static bool scoreByRows(Questions &questions, tsr_session *session,
                         const Report &report) {
   tsr_generator *created = nullptr;
@@ -137,7 +151,7 @@ static bool scoreByRows(Questions &questions, tsr_session *session,
 
 /// Opens what scores them. A model that is too short has an error of its own,
 /// which knows no questions.
-static bool openFor(const Questions &questions, const DriverOptions &options,
+static bool openFor(const Questions &questions, const EvaluateOptions &options,
                     ArtifactFile &artifact) {
   if (artifact.open(options))
     return true;
@@ -146,8 +160,8 @@ static bool openFor(const Questions &questions, const DriverOptions &options,
   return false;
 }
 
-/// How often a model chooses the right answer.
-static int evaluateChoices(DriverOptions &options) {
+/// Prints how often a model chooses the right answer.
+static int evaluateChoices(EvaluateOptions &options) {
   TextOfTokens tokenizer;
   Questions questions;
   std::string folder = options.evalTokenizer.empty() ? tokenizerBeside(options)
@@ -185,8 +199,111 @@ static int evaluateChoices(DriverOptions &options) {
   return 0;
 }
 
-int tessera::runEvaluate(const DriverOptions &given) {
-  DriverOptions options = given;
+//===----------------------------------------------------------------------===//
+// The command
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Evaluate : public Command {
+public:
+  void declare(CLI::App &app) override;
+  void check(CLI::App &app) override;
+  int run() override;
+
+private:
+  void declareWeights(CLI::App &app);
+  void checkMeasured(CLI::App &app) const;
+  std::string checkNamedFiles();
+
+  EvaluateOptions options;
+  PlanGroup plan{options};
+};
+
+const CommandRegistration<Evaluate> registration(
+    {140, "evaluate", "Measure a model's loss on data",
+     " examples/gpt2-tiny --load-weights runs/one/step-00000300 --data f.txt"});
+
+} // namespace
+
+void Evaluate::declareWeights(CLI::App &app) {
+  beginGroup(app, "Weights", "--checkpoint runs/one");
+  CLI::Option *weights =
+      app.add_option("--load-weights", options.weights,
+                     "Weights as transformers saves them: "
+                     "model.safetensors, its index, or their directory")
+          ->type_name("PATH");
+  declareCheckpoint(app, options.checkpoint)->excludes(weights);
+  declareAdapter(app, options.adapter);
+}
+
+void Evaluate::declare(CLI::App &app) {
+  declareModel(app, options, ModelKinds::SourcesAndArtifacts);
+  tessera::declare(app, static_cast<DataOptions &>(options));
+  app.get_option("--data")->type_name("FILE")->required(false);
+  declareWeights(app);
+  beginGroup(app, "Evaluation", "--choices questions.jsonl");
+  tessera::declare(app, static_cast<EvaluationOptions &>(options));
+  app.add_option("--choices", options.choices,
+                 "Instead of --data: questions, a line of JSON each with "
+                 "prompt, choices and the number of the answer; how often it "
+                 "is the most probable choice")
+      ->type_name("FILE");
+  declareJson(app, options.json);
+  declareTrust(app, options);
+  tessera::declare(app, static_cast<LaunchOptions &>(options));
+  plan.declare(app, {ProgramSet::Train, ProgramSet::TrainAndGenerate,
+                     ProgramSet::Generate});
+  plan.declareRanks(app);
+  plan.declarePlanFile(app);
+  declareThreads(app, options.threads);
+}
+
+/// Either data is measured, or questions are.
+void Evaluate::checkMeasured(CLI::App &app) const {
+  if (options.data.empty() && options.choices.empty())
+    refuse("nothing says what to evaluate on; give --data or --choices");
+  for (const char *name :
+       {"--data", "--eval-batches", "--validation-fraction", "--data-format"})
+    if (!options.choices.empty() && app.get_option(name)->count())
+      refuse(std::string(name) + " is about the loss on data, --choices about "
+                                 "questions; give one of the two");
+  if (!options.dataWeights.empty())
+    refuse("evaluate measures every sequence once, so files have no weights; "
+           "leave them out");
+}
+
+void Evaluate::check(CLI::App &app) {
+  plan.read(app);
+  const bool isScored =
+      options.plan.programs == ProgramSet::Generate && !options.choices.empty();
+  if (!isScored)
+    plan.requireTraining();
+  plan.checkRules(plan.given());
+  tessera::check(static_cast<LaunchOptions &>(options));
+  options.isFirstProcess = options.launch.rank == 0;
+  refuseUnless(takeWeights(options.data, options.dataWeights));
+  plan.completeRate();
+  plan.checkArtifact();
+  checkMeasured(app);
+  options.shared = agreedOptions(app, options, plan);
+}
+
+std::string Evaluate::checkNamedFiles() {
+  return firstOf({checkRunFiles(options), checkCheckpoint(options.checkpoint),
+                  options.choices.empty()
+                      ? ""
+                      : checkInput("--choices", options.choices,
+                                   "name a file of lines {\"prompt\": ..., "
+                                   "\"choices\": [...], \"answer\": k}")});
+}
+
+int Evaluate::run() {
+  if (std::string problem =
+          firstOf({findModel(options, ModelKinds::SourcesAndArtifacts),
+                   deviceProblem(options.plan)});
+      !problem.empty())
+    return printError(problem);
   if (!options.launch.isAlone())
     setErrorRank(options.launch.rank);
   if (options.weights.empty() && options.checkpoint.empty() &&
@@ -195,7 +312,7 @@ int tessera::runEvaluate(const DriverOptions &given) {
                       "--checkpoint or --load-weights");
   if (std::string problem = limitRanks(options); !problem.empty())
     return printError(problem);
-  if (std::string problem = checkRunFiles(options); !problem.empty())
+  if (std::string problem = checkNamedFiles(); !problem.empty())
     return printError(problem);
   shareFiles(options, options.choices);
   if (!options.choices.empty())

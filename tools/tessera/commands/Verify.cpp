@@ -5,7 +5,12 @@
 
 #include "tessera/Options/Counted.h"
 #include "tessera/Target/TemporaryFile.h"
-#include "tools/tessera/Commands.h"
+#include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/options/Command.h"
+#include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/options/GroupDeclarations.h"
+#include "tools/tessera/options/PlanGroup.h"
+#include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
@@ -21,6 +26,10 @@
 using namespace tessera;
 
 namespace {
+
+struct VerifyOptions : PlannedModel {
+  bool json = false;
+};
 
 /// One line of the table.
 struct Verdict {
@@ -39,7 +48,7 @@ struct ProgramPair {
   TemporaryFile serial, parallel;
 
   /// Both get the same sequences: the serial program takes the mesh's batch.
-  bool compile(const DriverOptions &options, Precision precision,
+  bool compile(const VerifyOptions &options, Precision precision,
                Precision optimizer) {
     return create(serial) && create(parallel) &&
            compileShrunk(options, {Side::Parallel, precision, optimizer},
@@ -55,7 +64,7 @@ struct ProgramPair {
 
 class Verification {
 public:
-  explicit Verification(const DriverOptions &options) : options(options) {}
+  explicit Verification(const VerifyOptions &options) : options(options) {}
   int run();
 
 private:
@@ -69,7 +78,7 @@ private:
            const std::string &what);
   int report() const;
 
-  const DriverOptions &options;
+  const VerifyOptions &options;
   std::vector<Verdict> verdicts;
 };
 
@@ -103,7 +112,7 @@ bool Verification::types() {
 /// f64 on what another precision cannot decide, compiled when that happens.
 class Judge {
 public:
-  Judge(const DriverOptions &options, Precision precision)
+  Judge(const VerifyOptions &options, Precision precision)
       : options(options), precision(precision) {}
 
   /// Replaces the doubt by a difference if f64 has one.
@@ -120,7 +129,7 @@ public:
   }
 
 private:
-  const DriverOptions &options;
+  const VerifyOptions &options;
   Precision precision;
   ProgramPair programs;
   bool isCompiled = false;
@@ -128,7 +137,7 @@ private:
 
 /// In bf16, updates of Muon are as good as random in the directions in which a
 /// gradient is small; f64 has judged them.
-bool comparesMuon(const DriverOptions &options, Precision precision) {
+bool comparesMuon(const VerifyOptions &options, Precision precision) {
   return precision != Precision::BF16 ||
          options.plan.optimizer.kind != OptimizerKind::Muon;
 }
@@ -138,7 +147,7 @@ constexpr int64_t kTrials = 50;
 
 /// Compares in one trial after another, until one leaves no doubt: it alone
 /// counts. f64 must settle the doubts of those before.
-bool compareTrials(const DriverOptions &options, Precision precision,
+bool compareTrials(const VerifyOptions &options, Precision precision,
                    ProgramPair &programs, NumericCheck &check) {
   if (!programs.compile(options, precision, /*optimizer=*/precision))
     return false;
@@ -218,12 +227,12 @@ struct FormulaPair {
   Formulation made;
 
   bool create() { return ::create(serial) && ::create(formulas); }
-  bool compile(const DriverOptions &options) {
+  bool compile(const VerifyOptions &options) {
     return compileShrunk(options,
                          {Side::Formulas, Precision::F64, Precision::F64},
                          formulas.path.str().str(), &made);
   }
-  bool compileSerial(const DriverOptions &options) {
+  bool compileSerial(const VerifyOptions &options) {
     return compileShrunk(options,
                          {Side::Serial, Precision::F64, Precision::F64},
                          serial.path.str().str());
@@ -231,8 +240,8 @@ struct FormulaPair {
 };
 
 /// The batch of a whole mesh may have too many scores.
-DriverOptions withBatchOfOneRank(const DriverOptions &options) {
-  DriverOptions smaller = options;
+VerifyOptions withBatchOfOneRank(const VerifyOptions &options) {
+  VerifyOptions smaller = options;
   if (!options.isProgram()) {
     smaller.plan.mesh = {};
     smaller.plan.sizes.batch = 0;
@@ -243,7 +252,7 @@ DriverOptions withBatchOfOneRank(const DriverOptions &options) {
 /// A fault of a kernel that both programs have shows only here.
 bool Verification::formulas(const ProgramPair &programs) {
   FormulaPair pair;
-  DriverOptions plain = options;
+  VerifyOptions plain = options;
   plain.plan.strategies.layoutInvariant = 0; // Its sums are ops of their own.
   if (!pair.create() || !pair.compile(plain))
     return false;
@@ -400,17 +409,63 @@ int Verification::run() {
   return report();
 }
 
-} // namespace
+class Verify : public Command {
+public:
+  void declare(CLI::App &app) override;
+  void check(CLI::App &app) override;
+  int run() override;
 
-int tessera::runVerify(const DriverOptions &options) {
-  DriverOptions chosen = options;
-  bool trains = options.plan.programs == ProgramSet::Train;
-  if (trains && !chooseRecompute(chosen))
-    return 1;
-  return Verification(chosen).run();
-}
+private:
+  VerifyOptions options;
+  PlanGroup plan{options};
+};
 
-void tessera::printVerifyError(const std::string &error) {
+void printJsonError(const std::string &error) {
   printJson(
       llvm::json::Object{{"ok", false}, {"status", "error"}, {"error", error}});
+}
+
+const CommandRegistration<Verify> registration(
+    {110, "verify", "Check that the distributed program is the serial one",
+     " examples/gpt2-tiny --mesh dp=2,tp=2", printJsonError});
+
+} // namespace
+
+void Verify::declare(CLI::App &app) {
+  declareModel(app, options, ModelKinds::Sources);
+  declareJson(app, options.json);
+  plan.declare(app);
+  plan.declareRanks(app);
+  plan.declarePlanFile(app);
+}
+
+/// Refuses programs whose numbers cannot be compared.
+void Verify::check(CLI::App &app) {
+  plan.read(app);
+  plan.checkRules(plan.given());
+  if (options.plan.optimizer.kind == OptimizerKind::Lion)
+    refuse("verify cannot compare steps of --optimizer lion: the sign of a "
+           "momentum that is 0 but for rounding may be either; verify the same "
+           "plan with --optimizer sgd, which differs in the update alone");
+  if (options.plan.programs == ProgramSet::TrainAndGenerate)
+    refuse("verify compares either a training step or programs that continue "
+           "texts with what they are made of; give --programs train, and then "
+           "--programs generate");
+  if (options.isArtifact())
+    refuse("'" + options.model +
+           "' is compiled: verify compares a model's serial and parallel "
+           "programs, which it compiles itself; give the config.json or .mlir "
+           "that it was made from, with the options of its compilation");
+  plan.completeRate();
+}
+
+int Verify::run() {
+  if (std::string why = firstOf({findModel(options, ModelKinds::Sources),
+                                 deviceProblem(options.plan)});
+      !why.empty())
+    return printError(why);
+  bool trains = options.plan.programs == ProgramSet::Train;
+  if (trains && !chooseRecompute(options))
+    return 1;
+  return Verification(options).run();
 }

@@ -1,15 +1,20 @@
 //===- Train.cpp - tessera train ------------------------------------------===//
 
-#include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/input/SharedFiles.h"
+#include "tools/tessera/options/Command.h"
+#include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/RunLength.h"
+#include "tools/tessera/train/RunRecord.h"
 #include "tools/tessera/train/StartingPoint.h"
 #include "tools/tessera/train/StopSignals.h"
+#include "tools/tessera/train/TrainDeclaration.h"
 #include "tools/tessera/train/Training.h"
 #include "tools/tessera/train/TrainingPage.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,7 +23,7 @@ using namespace tessera;
 
 /// The first start of a command that is repeated finds no checkpoint; later
 /// ones need the weights no more with which it began.
-static void resumeIfAny(DriverOptions &options) {
+static void resumeIfAny(TrainOptions &options) {
   if (!options.resumesIfAny || findCheckpoint(options.checkpointDir).empty())
     return;
   options.resumes = true;
@@ -28,7 +33,7 @@ static void resumeIfAny(DriverOptions &options) {
 }
 
 /// Completes what is given of the learning rate. Returns what is wrong, or "".
-static std::string useCompiledRate(DriverOptions &options,
+static std::string useCompiledRate(TrainOptions &options,
                                    const Report &report) {
   LearningRateOptions &rate = options.plan.learningRate;
   if (options.isArtifact())
@@ -38,7 +43,7 @@ static std::string useCompiledRate(DriverOptions &options,
 
 /// Returns which parameters stay as they are, in what is compiled now or in the
 /// artifact that `report` describes.
-static Frozen frozenParts(const DriverOptions &options, const Report *report) {
+static Frozen frozenParts(const TrainOptions &options, const Report *report) {
   const TrainingOptions &training = options.plan.training;
   if (report ? report->hasAdapters : training.lora.isGiven())
     return Frozen::AllButAdapters;
@@ -65,13 +70,13 @@ static void noteWarmup(const LearningRateOptions &rate) {
                             exactText(rate.largest)));
 }
 
-static void noteNothingKept(const DriverOptions &options) {
+static void noteNothingKept(const TrainOptions &options) {
   if (options.checkpointDir.empty())
     printNote("nothing of this run will be kept, because it has no "
               "--checkpoint-dir");
 }
 
-static void describeRate(const DriverOptions &options, const Report &report) {
+static void describeRate(const TrainOptions &options, const Report &report) {
   if (options.launch.rank != 0)
     return;
   if (options.isArtifact())
@@ -79,45 +84,101 @@ static void describeRate(const DriverOptions &options, const Report &report) {
   noteWarmup(options.plan.learningRate);
 }
 
-int tessera::runTrain(const DriverOptions &given) {
-  DriverOptions options = given;
+namespace {
+
+class Train : public Command {
+public:
+  void declare(CLI::App &app) override { declaration.declare(app); }
+  void check(CLI::App &app) override { declaration.check(app, readRecipe); }
+  int run() override;
+
+private:
+  std::string checkNamedFiles();
+  std::string prepare();
+  bool open(ArtifactFile &artifact, Report &report);
+
+  TrainOptions options;
+  TrainDeclaration declaration{options};
+};
+
+const CommandRegistration<Train>
+    registration({130, "train", "Train a model",
+                  " examples/gpt2-tiny --mesh dp=2,tp=2 --data README.md"});
+
+} // namespace
+
+std::string Train::checkNamedFiles() {
+  const char *steps = "name the --checkpoint-dir of the run that is to go on";
+  return firstOf(
+      {checkRunFiles(options),
+       options.resumes
+           ? checkReadDirectory("--resume", options.resumeDir, steps)
+           : "",
+       checkDirectory("--checkpoint-dir", options.checkpointDir),
+       checkDirectory("--tensorboard", options.tensorboard),
+       options.cluster.empty()
+           ? ""
+           : checkInput("--cluster", options.cluster,
+                        "name a file that tessera calibrate wrote, or one of "
+                        "clusters"),
+       checkOutput(options.log, "steps.jsonl"),
+       checkOutput(options.trace, "step.json")});
+}
+
+/// Returns what is wrong before anything is compiled, or "".
+std::string Train::prepare() {
+  if (std::string problem =
+          firstOf({findModel(options, ModelKinds::SourcesAndArtifacts),
+                   checkOutput(options.html, "page.html"),
+                   deviceProblem(options.plan)});
+      !problem.empty())
+    return problem;
   handleStopSignals(options.launch.rank == 0);
   if (!options.launch.isAlone())
     setErrorRank(options.launch.rank);
   if (std::string problem = limitRanks(options); !problem.empty())
-    return printError(problem);
+    return problem;
   resumeIfAny(options);
   shareFiles(options);
-  if (std::string problem = checkRunFiles(options); !problem.empty())
-    return printError(problem);
-  if (!options.isArtifact())
-    if (std::string problem =
-            checkStartingPoint(options, frozenParts(options, nullptr));
-        !problem.empty())
-      return printError(problem);
-  if (!agreeOnProcessor(options))
-    return 1;
-  ArtifactFile artifact;
-  Report report;
+  if (std::string problem = checkNamedFiles(); !problem.empty())
+    return problem;
+  return options.isArtifact()
+             ? ""
+             : checkStartingPoint(options, frozenParts(options, nullptr));
+}
+
+/// Compiles or loads the program and completes what depends on it. Returns
+/// false after an error, which is printed.
+bool Train::open(ArtifactFile &artifact, Report &report) {
   auto fitsData = [&](const DataSizes &sizes) {
     return openTrainingData(options, sizes, options.seed) &&
            (!options.hasEvaluationData() || openEvaluationData(options, sizes));
   };
   if (!artifact.open(options, fitsData) || !report.read(artifact.metadata()) ||
       !useEpochs(options, artifact.get()))
-    return 1;
+    return false;
   if (options.isArtifact())
     if (std::string problem =
             checkStartingPoint(options, frozenParts(options, &report));
         !problem.empty())
-      return printError(problem);
+      return !printError(problem);
   if (std::string problem = useCompiledRate(options, report); !problem.empty())
-    return printError(problem);
+    return !printError(problem);
   // A process that was started without the option would trust anybody.
   options.shared.emplace_back(
       "--trusted-key", options.trustedKeys.empty() ? "" : artifact.signer());
-  // What is found on the disk counts, and not how it was asked for.
+  // The checkpoint that is found counts, and not how it was asked for.
   options.shared.emplace_back("--resume", options.resumeDir);
+  return true;
+}
+
+int Train::run() {
+  if (std::string problem = prepare(); !problem.empty())
+    return printError(problem);
+  ArtifactFile artifact;
+  Report report;
+  if (!agreeOnProcessor(options) || !open(artifact, report))
+    return 1;
   TrainingPage page(options, report, artifact.metadata());
   Training training(options, artifact.get(), report.modelFlops(), page);
   if (!page.simulate() || !training.prepare())

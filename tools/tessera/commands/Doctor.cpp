@@ -5,7 +5,8 @@
 
 #include "tessera/Target/SharedObject.h"
 #include "tessera/tessera.h"
-#include "tools/tessera/Commands.h"
+#include "tools/tessera/options/Command.h"
+#include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/ProductRate.h"
@@ -182,20 +183,33 @@ StringRef stateName(State state) {
   return "";
 }
 
+class Doctor : public Command {
+public:
+  void declare(CLI::App &app) override { declareJson(app, json); }
+  int run() override;
+
+private:
+  bool json = false;
+};
+
+const CommandRegistration<Doctor> registration(
+    {10, "doctor", "What is installed, what works, what is missing", ""});
+
 } // namespace
 
-int tessera::runDoctor(const DriverOptions &options) {
+int Doctor::run() {
   SmallVector<Finding> findings = examine();
   bool broken = any_of(
       findings, [](const Finding &f) { return f.state == State::Broken; });
-  if (options.json) {
-    json::Array list;
+  if (json) {
+    llvm::json::Array list;
     for (const Finding &f : findings)
-      list.push_back(json::Object{{"what", f.what},
-                                  {"state", stateName(f.state)},
-                                  {"value", f.value},
-                                  {"remedy", f.remedy}});
-    printJson(json::Object{{"ok", !broken}, {"findings", std::move(list)}}, 2);
+      list.push_back(llvm::json::Object{{"what", f.what},
+                                        {"state", stateName(f.state)},
+                                        {"value", f.value},
+                                        {"remedy", f.remedy}});
+    printJson(
+        llvm::json::Object{{"ok", !broken}, {"findings", std::move(list)}}, 2);
     return broken;
   }
   for (const Finding &f : findings) {

@@ -1,13 +1,16 @@
 //===- Encode.cpp - tessera encode ----------------------------------------===//
 
 #include "tessera/encoder.h"
-#include "tools/tessera/Commands.h"
 #include "tools/tessera/encode/SentenceFolder.h"
 #include "tools/tessera/generate/TextOfTokens.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/options/GroupDeclarations.h"
+#include "tools/tessera/options/PlanGroup.h"
+#include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/OpenSession.h"
@@ -28,6 +31,15 @@ namespace json = llvm::json;
 
 namespace {
 
+struct EncodeOptions : InferenceOptions {
+  std::vector<std::string> texts;
+  std::vector<std::string> textIds; ///< "1,2,3" each.
+  int64_t fillings = 5;             ///< For each mask.
+  bool embeds = false;
+  std::string pooling; ///< "": the folder's.
+  bool normalizes = false;
+};
+
 /// A token that may stand for a mask.
 struct Filling {
   int32_t token = -1;
@@ -44,7 +56,7 @@ struct Text {
 /// Encodes the texts of a command line and prints what it asks for.
 class Encoding {
 public:
-  explicit Encoding(const DriverOptions &given) : options(given) {}
+  explicit Encoding(const EncodeOptions &given) : options(given) {}
   bool run();
 
 private:
@@ -67,7 +79,7 @@ private:
     void operator()(tsr_encoder *object) const { tsr_encoder_destroy(object); }
   };
 
-  DriverOptions options;
+  EncodeOptions options;
   TextOfTokens tokenizer;
   ArtifactFile artifact;
   std::unique_ptr<tsr_encoder, Destroy> encoder;
@@ -94,7 +106,7 @@ bool Encoding::parseIds(const std::string &list,
 
 /// Returns the model's folder. An artifact holds no such files, so it is that
 /// of the weights.
-std::string sentenceFolder(const DriverOptions &options) {
+std::string sentenceFolder(const EncodeOptions &options) {
   const bool isCompiled = options.isArtifact() || options.isProgram();
   if (!isCompiled || options.weights.empty())
     return modelFolder(options);
@@ -104,7 +116,7 @@ std::string sentenceFolder(const DriverOptions &options) {
 }
 
 bool Encoding::readSettings() {
-  const EncodeOptions &given = options.encode;
+  const EncodeOptions &given = options;
   if (!given.embeds)
     return true;
   const std::string folder = sentenceFolder(options);
@@ -127,7 +139,7 @@ bool Encoding::readSettings() {
 bool Encoding::cut(const std::string &words, std::vector<int32_t> &ids) {
   std::vector<int32_t> plain;
   const auto most = static_cast<size_t>(settings.mostTokens);
-  if (!options.encode.embeds || most == 0 || ids.size() <= most)
+  if (!options.embeds || most == 0 || ids.size() <= most)
     return true;
   if (!tokenizer.encode(words, plain, TSR_WITHOUT_SPECIAL))
     return false;
@@ -147,17 +159,17 @@ bool Encoding::cut(const std::string &words, std::vector<int32_t> &ids) {
 }
 
 bool Encoding::readTexts() {
-  if (!tokenizer.open(modelTokenizer(options, options.tokenize.tokenizer)))
+  if (!tokenizer.open(modelTokenizer(options, options.tokenizer)))
     return false;
-  if (!options.encode.texts.empty() && !tokenizer.hasTokenizer())
+  if (!options.texts.empty() && !tokenizer.hasTokenizer())
     return !printError("--text needs a tokenizer, and there is none in '" +
                        modelFolder(options) +
                        "'; name one with --tokenizer, or give --text-ids");
-  for (const std::string &words : options.encode.texts)
+  for (const std::string &words : options.texts)
     if (!tokenizer.encode(words, texts.emplace_back().ids) ||
         !cut(words, texts.back().ids))
       return false;
-  for (const std::string &list : options.encode.textIds)
+  for (const std::string &list : options.textIds)
     if (!parseIds(list, texts.emplace_back().ids))
       return false;
   return true;
@@ -198,23 +210,20 @@ bool Encoding::open() {
   int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
   if (tokenizer.size() > vocabulary)
     return !printError(
-        "the tokenizer '" +
-        modelTokenizer(options, options.tokenize.tokenizer) +
+        "the tokenizer '" + modelTokenizer(options, options.tokenizer) +
         "' has a vocabulary of " + std::to_string(tokenizer.size()) +
         ", the model '" + options.model + "' one of " +
         std::to_string(vocabulary) + "; name the model's own with --tokenizer");
-  std::string weights =
-      modelWeights(options, {options.weights, options.checkpoint});
-  if (weights.empty() ||
-      !checkConfigBeside(options, artifact.metadata(), weights))
-    return false;
+  llvm::Expected<std::string> weights = checkedWeights(
+      options, {options.weights, options.checkpoint}, artifact.metadata());
+  if (!weights)
+    return !printError(weights.takeError());
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;
   wanted.device = nameOf(artifact.device());
   wanted.threads = options.threads;
-  wanted.timeout_ms = options.timeoutMs;
   tsr_encoder *created = nullptr;
-  if (tsr_encoder_create(artifact.get(), &wanted, weights.c_str(), &created) !=
+  if (tsr_encoder_create(artifact.get(), &wanted, weights->c_str(), &created) !=
       TSR_OK)
     return fail();
   encoder.reset(created);
@@ -227,7 +236,7 @@ bool Encoding::open() {
 /// The tokenizer's mask is what the model has learnt to fill; a config may not
 /// name it.
 bool Encoding::findMasks() {
-  if (!options.encode.embeds && tsr_encoder_max_predictions(encoder.get()) == 0)
+  if (!options.embeds && tsr_encoder_max_predictions(encoder.get()) == 0)
     return !printError("the model '" + options.model +
                        "' is an encoder without a head that fills masks; give "
                        "--embed");
@@ -236,7 +245,7 @@ bool Encoding::findMasks() {
     mask = tsr_encoder_mask_token(encoder.get());
   for (size_t k = 0; k < texts.size(); ++k) {
     Text &text = texts[k];
-    if (options.encode.embeds)
+    if (options.embeds)
       continue;
     for (size_t i = 0; i < text.ids.size(); ++i)
       if (text.ids[i] == mask)
@@ -260,8 +269,8 @@ bool Encoding::fill(size_t text, size_t which, std::vector<Filling> &fillings) {
     return fail();
   std::vector<int32_t> order(logs.size());
   std::iota(order.begin(), order.end(), 0);
-  auto count = std::min<size_t>(logs.size(),
-                                static_cast<size_t>(options.encode.fillings));
+  auto count =
+      std::min<size_t>(logs.size(), static_cast<size_t>(options.fillings));
   std::partial_sort(order.begin(), order.begin() + count, order.end(),
                     [&](int32_t a, int32_t b) {
                       return logs[a] != logs[b] ? logs[a] > logs[b] : a < b;
@@ -320,7 +329,7 @@ bool Encoding::runGroup(size_t first, size_t count) {
   for (size_t begin = 0; begin < masks; begin += most)
     if (!runStep(first, count, begin))
       return false;
-  for (size_t k = 0; k < count && options.encode.embeds; ++k)
+  for (size_t k = 0; k < count && options.embeds; ++k)
     if (!embed(k, texts[first + k]))
       return false;
   return true;
@@ -338,7 +347,7 @@ std::string Encoding::sequenceOf(const Text &text, size_t which,
 
 json::Value Encoding::jsonOf(const Text &text) {
   json::Object line{{"tokens", text.ids}};
-  if (options.encode.embeds) {
+  if (options.embeds) {
     line["embedding"] = text.embedding;
     return json::Value(std::move(line));
   }
@@ -365,7 +374,7 @@ void Encoding::print(size_t number) {
     printJson(jsonOf(text));
     return;
   }
-  if (options.encode.embeds) {
+  if (options.embeds) {
     llvm::ListSeparator space(" ");
     for (double value : text.embedding)
       standardOutput() << space << llvm::formatv("{0:f8}", value);
@@ -404,13 +413,92 @@ bool Encoding::run() {
   return true;
 }
 
+class Encode : public Command {
+public:
+  void declare(CLI::App &app) override;
+  void check(CLI::App &app) override;
+  int run() override;
+
+private:
+  EncodeOptions options;
+  PlanGroup plan{options};
+};
+
+const CommandRegistration<Encode>
+    registration({160, "encode", "Fill masks in texts, or embed texts",
+                  " path/to/model --text 'Paris is the [MASK] of France.'"});
+
 } // namespace
 
-int tessera::runEncode(const DriverOptions &given) {
-  DriverOptions options = given;
-  if (std::string problem = limitRanks(options); !problem.empty())
-    return printError(problem);
-  if (std::string problem = checkRunFiles(options); !problem.empty())
-    return printError(problem);
+//===----------------------------------------------------------------------===//
+// The command
+//===----------------------------------------------------------------------===//
+
+static void declareTexts(CLI::App &app, EncodeOptions &options) {
+  beginGroup(app, "Texts", "--text 'Paris is the [MASK] of France.'");
+  app.add_option("--text", options.texts,
+                 "A text, in which [MASK] stands for a token to predict (give "
+                 "the option once for each)")
+      ->allow_extra_args(false)
+      ->type_name("WORDS");
+  app.add_option("--text-ids", options.textIds,
+                 "The same as tokens, with commas between them and those that "
+                 "the tokenizer adds")
+      ->allow_extra_args(false)
+      ->delimiter('\0')
+      ->type_name("INT,...");
+  tessera::declare(app, "--fillings", FlagCheck::Positive, options.fillings,
+                   "So many most probable tokens for each mask");
+  CLI::Option *embed =
+      app.add_flag("--embed", options.embeds,
+                   "Print each text's last hidden states as one vector "
+                   "instead, pooled as the model's folder says "
+                   "(1_Pooling/config.json), else their mean");
+  CLI::Option *pooling =
+      app.add_option("--pooling", options.pooling,
+                     "With --embed: pool in this way, whatever the folder "
+                     "says, and do nothing after it")
+          ->check(oneOf({"cls", "mean", "max", "lasttoken", "mean_sqrt_len",
+                         "weightedmean"}))
+          ->needs(embed)
+          ->type_name("cls|mean|max|lasttoken|mean_sqrt_len|weightedmean");
+  app.add_flag("--normalize", options.normalizes,
+               "With --pooling: scale each vector to length 1")
+      ->needs(pooling);
+  declareTokenizer(app, options.tokenizer);
+}
+
+void Encode::declare(CLI::App &app) {
+  declareModel(app, options, ModelKinds::SourcesAndArtifacts);
+  declareTexts(app, options);
+  declareJson(app, options.json);
+  tessera::declare(app, static_cast<InferenceOptions &>(options));
+  plan.declare(app, {ProgramSet::Encode});
+  plan.declareRanks(app);
+  setDefault(app, "--programs", "encode");
+  setDefault(app, "--batch", "as many as there are texts, at most 8");
+  setDefault(app, "--seq-length", "the longest text");
+}
+
+void Encode::check(CLI::App &app) {
+  plan.read(app);
+  ProgramSet &programs = options.plan.programs;
+  if (plan.isGiven("--programs") && !encodes(programs))
+    refuse("encode runs the program that encodes texts, but --programs asks "
+           "for others; leave it out");
+  if (!options.isArtifact())
+    programs = ProgramSet::Encode;
+  if (options.texts.empty() && options.textIds.empty())
+    refuse("nothing says what is to be encoded; give --text or --text-ids");
+  plan.check();
+}
+
+int Encode::run() {
+  if (std::string why = firstOf(
+          {findModel(options, ModelKinds::SourcesAndArtifacts),
+           checkTokenizer(options.tokenizer), deviceProblem(options.plan),
+           limitRanks(options), checkInferenceFiles(options)});
+      !why.empty())
+    return printError(why);
   return Encoding(options).run() ? 0 : 1;
 }

@@ -1,8 +1,12 @@
 //===- Compile.cpp - tessera compile --------------------------------------===//
 
-#include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/CompileModel.h"
+#include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/options/Command.h"
+#include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/options/GroupDeclarations.h"
+#include "tools/tessera/options/PlanGroup.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
@@ -13,12 +17,48 @@
 
 using namespace tessera;
 
-int tessera::runCompile(const DriverOptions &options) {
+namespace {
+
+class Compile : public Command {
+public:
+  void declare(CLI::App &app) override;
+  void check(CLI::App &app) override {
+    plan.read(app);
+    plan.check();
+  }
+  int run() override;
+
+private:
+  PlannedModel options;
+  PlanGroup plan{options};
+  std::string output;
+};
+
+const CommandRegistration<Compile>
+    registration({30, "compile", "Compile a model into a .tsr file",
+                  " examples/gpt2-tiny --mesh dp=2,tp=2 -o model.tsr"});
+
+} // namespace
+
+void Compile::declare(CLI::App &app) {
+  declareModel(app, options, ModelKinds::Sources);
+  declareOutput(app, "tsr", "Output file (default: model.tsr)", output);
+  plan.declare(app);
+  plan.declareRanks(app);
+  plan.declarePlanFile(app);
+}
+
+int Compile::run() {
+  if (std::string why = firstOf({findModel(options, ModelKinds::Sources),
+                                 checkOutput(output, "model.tsr")});
+      !why.empty())
+    return printError(why);
   if (options.isArtifact())
     return printError("'" + options.model +
                       "' is compiled already; give the config.json that it was "
                       "made of, or run it: tessera train");
-  std::string output = options.output.empty() ? "model.tsr" : options.output;
+  if (output.empty())
+    output = "model.tsr";
   auto start = std::chrono::steady_clock::now();
   if (!compileModel(options, output))
     return 1;

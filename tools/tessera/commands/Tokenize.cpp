@@ -4,7 +4,9 @@
 #include "tessera/Json/ReadText.h"
 #include "tessera/Options/Counted.h"
 #include "tessera/tokenizer.h"
-#include "tools/tessera/Commands.h"
+#include "tools/tessera/options/Command.h"
+#include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/report/Output.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/tokenize/Documents.h"
@@ -28,10 +30,9 @@ struct Destroy {
 
 class Tokenizing {
 public:
-  explicit Tokenizing(const DriverOptions &options)
-      : options(options.tokenize), output(options.output) {}
+  explicit Tokenizing(const TokenizeOptions &options) : options(options) {}
 
-  /// What is wrong, or "".
+  /// Returns what is wrong, or "".
   std::string run() {
     for (auto step : {&Tokenizing::load, &Tokenizing::checkModel,
                       &Tokenizing::findEnd, &Tokenizing::encodeAll})
@@ -53,7 +54,6 @@ private:
   }
 
   const TokenizeOptions &options;
-  const std::string &output;
   std::unique_ptr<tsr_tokenizer, Destroy> tokenizer;
   TokenOutput tokens;
   std::vector<int32_t> ids;
@@ -117,7 +117,8 @@ std::string Tokenizing::findEnd() {
 }
 
 std::string Tokenizing::encodeAll() {
-  if (std::string why = tokens.open(output, options.format, vocabulary());
+  if (std::string why =
+          tokens.open(options.output, options.format, vocabulary());
       !why.empty())
     return why;
   return visitDocuments(
@@ -174,9 +175,94 @@ void Tokenizing::print() const {
                      << "\n";
 }
 
+class Tokenize : public Command {
+public:
+  void declare(CLI::App &app) override;
+  /// A token is named to be appended.
+  void check(CLI::App &) override {
+    options.appendsEnd |= !options.endToken.empty();
+  }
+  int run() override;
+
+private:
+  void declareDocuments(CLI::App &app);
+
+  TokenizeOptions options;
+};
+
+const CommandRegistration<Tokenize>
+    registration({120, "tokenize", "Make tokens of text, for --data of train",
+                  " README.md --tokenizer path/to/model -o data.bin"});
+
 } // namespace
 
-int tessera::runTokenize(const DriverOptions &options) {
+void Tokenize::declare(CLI::App &app) {
+  app.add_option("text", options.texts,
+                 "Files of text, or of JSON (.jsonl: an object per line; "
+                 ".json); -: standard input")
+      ->required();
+  beginGroup(app, "Tokenizer", "--tokenizer path/to/model");
+  app.add_option("--tokenizer", options.tokenizer,
+                 "Hugging Face folder with tokenizer.json or tokenizer.model, "
+                 "or that file")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--model", options.model,
+                 "config.json, or its directory, whose vocabulary the "
+                 "tokenizer must fit")
+      ->type_name("PATH");
+  app.add_flag("--special-tokens,!--no-special-tokens", options.addsSpecial,
+               "Add the tokens around each document that the tokenizer's "
+               "post-processor adds")
+      ->default_str("on");
+  declareDocuments(app);
+  beginGroup(app, "Output", "-o data.bin");
+  app.add_option("--format", options.format,
+                 "Raw uint16 or uint32; llmc: with llm.c's header; megatron: "
+                 ".bin and .idx; auto: the smaller raw one that fits")
+      ->check(oneOf({"auto", "uint16", "uint32", "llmc", "megatron"}))
+      ->type_name("auto|uint16|uint32|llmc|megatron")
+      ->capture_default_str();
+  app.add_option("-o,--output", options.output, "Output file")
+      ->required()
+      ->type_name("FILE");
+}
+
+void Tokenize::declareDocuments(CLI::App &app) {
+  beginGroup(app, "Documents", "--documents line --append-eod");
+  app.add_option("--documents", options.documents,
+                 "What a document is: a file, a line, the text of a JSON "
+                 "object per line (jsonl), or of each object of a JSON array "
+                 "or of objects that follow each other (json); auto: by the "
+                 "name, else file")
+      ->check(oneOf({"auto", "file", "line", "jsonl", "json"}))
+      ->type_name("auto|file|line|jsonl|json")
+      ->capture_default_str();
+  app.add_option("--json-key", options.jsonKey, "Where an object's text is")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_flag("--append-eod", options.appendsEnd,
+               "End each document with the tokenizer's eos_token");
+  app.add_option("--eod-token", options.endToken,
+                 "End each document with this token instead")
+      ->type_name("TOKEN");
+  app.add_flag("--strict", options.isStrict,
+               "Refuse empty texts and blank lines, which are else left out "
+               "and counted");
+}
+
+int Tokenize::run() {
+  for (const std::string &path : options.texts)
+    if (std::string why = path == "-" ? ""
+                                      : checkInput("text", path,
+                                                   "name files of text, or - "
+                                                   "for the standard input");
+        !why.empty())
+      return printError(why);
+  if (std::string why = firstOf({checkTokenizer(options.tokenizer),
+                                 checkOutput(options.output, "data.bin")});
+      !why.empty())
+    return printError(why);
   Tokenizing tokenizing(options);
   if (std::string why = tokenizing.run(); !why.empty())
     return printError(why);

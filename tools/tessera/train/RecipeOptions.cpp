@@ -1,6 +1,7 @@
 //===- RecipeOptions.cpp - options that a run takes over ------------------===//
 
-#include "tools/tessera/options/RecipeOptions.h"
+#include "tools/tessera/train/RecipeOptions.h"
+#include "tools/tessera/options/Declare.h"
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -39,28 +40,47 @@ static const std::set<std::string> recipeOptions = {"--optimizer",
                                                     "--validation-fraction",
                                                     "--epochs"};
 
-std::string RecipeOptions::resumedDirectory() const {
-  const bool wants = resume->count() > 0 || options.resumesIfAny;
-  if (options.command != Command::Train || !wants)
+namespace {
+
+class Recipe {
+public:
+  Recipe(CLI::App &app, const PlanGroup &plan, TrainOptions &options)
+      : app(app), plan(plan), options(options) {}
+  void apply(RecipeReader read);
+
+private:
+  std::string resumedDirectory() const;
+  bool isOverridden(const std::string &flag) const;
+  bool isGiven(const char *flag) const {
+    return app.get_option(flag)->count() > 0;
+  }
+  void checkSeed();
+  void take(CLI::Option &option, const std::string &text);
+
+  CLI::App &app;
+  const PlanGroup &plan;
+  TrainOptions &options;
+};
+
+std::string Recipe::resumedDirectory() const {
+  if (!isGiven("--resume") && !options.resumesIfAny)
     return "";
-  return resume->count() && !options.resumeDir.empty() ? options.resumeDir
-                                                       : options.checkpointDir;
+  return isGiven("--resume") && !options.resumeDir.empty()
+             ? options.resumeDir
+             : options.checkpointDir;
 }
 
 /// Returns whether another choice has replaced an option of the recipe, or an
 /// artifact or a program has fixed it.
-bool RecipeOptions::isOverridden(const std::string &flag) const {
+bool Recipe::isOverridden(const std::string &flag) const {
   const bool hasSchedule = isGiven("--lr-schedule");
   if ((flag == "--min-lr" || flag == "--decay-steps") && hasSchedule)
     return true;
   // Evaluation data that is named replaces what was held out.
   if (flag == "--validation-fraction" && !options.evalData.empty())
     return true;
-  auto hasOwn = [&](const char *other) {
-    return train->get_option(other)->count() > 0;
-  };
-  if ((flag == "--steps" && hasOwn("--epochs")) ||
-      (flag == "--epochs" && hasOwn("--steps")))
+  if ((flag == "--steps" && isGiven("--epochs")) ||
+      (flag == "--epochs" && isGiven("--steps")))
     return true;
   // No batch fits every mesh.
   if (flag == "--batch") {
@@ -72,14 +92,12 @@ bool RecipeOptions::isOverridden(const std::string &flag) const {
     if (std::atoll(batch->second.c_str()) % parts != 0)
       return true;
   }
-  for (const Flag &known : flags)
-    if (known.name == flag)
-      return (options.isArtifact() && known.fate != Fate::Replaceable) ||
-             (options.isProgram() && known.fate == Fate::Imported);
-  return false;
+  const std::optional<Fate> fate = plan.fateOf(flag);
+  return fate && ((options.isArtifact() && *fate != Fate::Replaceable) ||
+                  (options.isProgram() && *fate == Fate::Imported));
 }
 
-void RecipeOptions::takeRecipe(CLI::Option &option, const std::string &text) {
+void Recipe::take(CLI::Option &option, const std::string &text) {
   try {
     option.add_result(text);
     option.run_callback();
@@ -90,11 +108,11 @@ void RecipeOptions::takeRecipe(CLI::Option &option, const std::string &text) {
 }
 
 /// The order of the data and what dropout drops follow from the seed.
-void RecipeOptions::checkSeed() {
+void Recipe::checkSeed() {
   const std::optional<int64_t> &before = options.recipe.seed;
   if (!before)
     return;
-  if (train->get_option("--seed")->count() && options.seed != *before)
+  if (isGiven("--seed") && options.seed != *before)
     refuse("--seed is " + std::to_string(options.seed) +
            ", but the run that goes on has the seed " +
            std::to_string(*before) +
@@ -103,7 +121,7 @@ void RecipeOptions::checkSeed() {
   options.seed = *before;
 }
 
-void RecipeOptions::applyRecipe(RecipeReader read) {
+void Recipe::apply(RecipeReader read) {
   const std::string directory = resumedDirectory();
   RunRecipe &recipe = options.recipe;
   if (!directory.empty() && read && read(directory, recipe)) {
@@ -115,16 +133,21 @@ void RecipeOptions::applyRecipe(RecipeReader read) {
       const bool isOfRecipe = recipeOptions.count(flag) != 0 &&
                               refusePlanned(flag.substr(2)).empty();
       CLI::Option *option =
-          isOfRecipe ? train->get_option_no_throw(flag) : nullptr;
+          isOfRecipe ? app.get_option_no_throw(flag) : nullptr;
       if (option && !option->count() && !isOverridden(flag))
         taken.emplace_back(option, text);
     }
     for (const auto &[option, text] : taken)
-      takeRecipe(*option, text);
+      take(*option, text);
   }
-  if (options.command != Command::Train)
-    return;
   for (const std::string &flag : recipeOptions)
-    if (const CLI::Option *option = train->get_option(flag); option->count())
+    if (const CLI::Option *option = app.get_option(flag); option->count())
       recipe.now[flag] = givenText(*option);
+}
+
+} // namespace
+
+void tessera::applyRecipe(CLI::App &app, const PlanGroup &plan,
+                          TrainOptions &options, RecipeReader read) {
+  Recipe(app, plan, options).apply(read);
 }

@@ -1,0 +1,292 @@
+//===- Plan.cpp - tessera plan --------------------------------------------===//
+
+#include "tessera/Options/Counted.h"
+#include "tessera/Options/PlanFlags.h"
+#include "tessera/Options/PlanRules.h"
+#include "tessera/Plan/PlanFile.h"
+#include "tessera/Target/OutputFile.h"
+#include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/options/Command.h"
+#include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/options/GroupDeclarations.h"
+#include "tools/tessera/options/PlanGroup.h"
+#include "tools/tessera/options/TextWrap.h"
+#include "tools/tessera/page/Page.h"
+#include "tools/tessera/plan/PlanText.h"
+#include "tools/tessera/report/Output.h"
+#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/simulate/ClusterDevice.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+/// Prints an error and returns false where the cluster is too small. The ranks
+/// of a CPU, as many as one likes, share its cores.
+static bool checkDevices(PlanningOptions &options,
+                         const simulate::Cluster &cluster) {
+  int64_t &wanted = options.gpus;
+  if (cluster.kind == DeviceKind::Cpu) {
+    wanted = wanted ? wanted : cluster.nodes * cluster.coresPerNode;
+    return true;
+  }
+  int64_t all = cluster.nodes * cluster.devicesPerNode;
+  if (!wanted)
+    wanted = all;
+  if (wanted <= all)
+    return true;
+  return !printError("a plan for " + counted(wanted, "device") +
+                     " is asked for, but the cluster '" + cluster.name +
+                     "' has " + counted(all, "device") + "; use --gpus " +
+                     std::to_string(all) + " or raise 'nodes.count'");
+}
+
+/// Options of a plan as the command line has them, with a space before each.
+static std::string wordsOf(const PlanOptions &plan,
+                           const plan::SearchSpace &space) {
+  std::string words;
+  for (const auto &[name, text] : plan::chosenOptions(space, plan))
+    words += text == "true"    ? " --" + name
+             : text == "false" ? " --no-" + name
+                               : " --" + name + " " + text;
+  return words;
+}
+
+/// Says what is nearest where nothing fits; 1.
+static int explainNothing(const PlanningResult &result,
+                          const plan::SearchSpace &space) {
+  if (result.steps.empty()) {
+    std::string text =
+        formatv("no plan for {0} and a batch of {1} is found",
+                counted(space.ranks, "device"), space.base.sizes.batch);
+    if (!result.problem.empty())
+      text += ", e.g.: " + result.problem;
+    return printError(text);
+  }
+  const PlannedStep &nearest = result.steps.front();
+  auto limit = static_cast<int64_t>(result.memoryLimit);
+  return printError(formatv(
+      "no plan fits into {0} bytes; the nearest needs {1} bytes, {2} more:{3}; "
+      "use more devices or shorter sequences",
+      limit, nearest.of.bytes, nearest.of.bytes - limit,
+      wordsOf(nearest.plan, space)));
+}
+
+/// Returns the exit code.
+static int writePlan(const PlanningOptions &options, const PlannedStep &best,
+                     const plan::SearchSpace &space,
+                     const simulate::Cluster &cluster) {
+  if (options.output.empty())
+    return 0;
+  plan::PlanFile file;
+  if (std::string why = plan::identify(options.model, file.model); !why.empty())
+    return printError(why);
+  file.options = plan::chosenOptions(space, best.plan);
+  file.cluster = cluster.name;
+  file.stepSeconds = best.of.seconds;
+  file.memoryBytes = best.of.bytes;
+  if (std::error_code error = writeOutput(options.output, {file.json()}))
+    return printError("cannot write '" + options.output +
+                      "': " + error.message());
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// --explain
+//===----------------------------------------------------------------------===//
+
+/// Sets the options of a plan file. Prints errors and returns false.
+static bool applyFile(const std::string &path, const std::string &model,
+                      plan::PlanFile &file, PlanOptions &plan) {
+  std::string why = plan::readPlan(path, file);
+  if (why.empty())
+    why = plan::checkModel(file, path, model);
+  for (const auto &[name, text] : file.options) {
+    if (!why.empty())
+      break;
+    why = setPlannedFlag(plan, name, text);
+    if (!why.empty())
+      why = "'" + path + "': " + why;
+  }
+  return why.empty() || !printError(why);
+}
+
+static int explain(const PlanningOptions &options,
+                   const simulate::Cluster &cluster) {
+  ExplainedPlan both[2];
+  for (size_t i : {0, 1}) {
+    plan::PlanFile file;
+    PlanOptions plan = options.plan;
+    const std::string &path = options.explained[i];
+    if (!applyFile(path, options.model, file, plan))
+      return 1;
+    plan.evaluation = false;
+    both[i] = {file.options, evaluatePlan(options.model, plan, cluster,
+                                          Verification::AfterEachPass)};
+    if (!both[i].of.problem.empty())
+      return printError("'" + path + "': " + both[i].of.problem);
+  }
+  if (options.json)
+    printJson(compareStepsJson(both[0], both[1]), 2);
+  else
+    standardOutput() << compareSteps(both[0], both[1], kTerminalWidth);
+  return 0;
+}
+
+namespace {
+
+class PlanCommand : public Command {
+public:
+  void declare(CLI::App &app) override;
+  void check(CLI::App &app) override;
+  int run() override;
+
+private:
+  void declareSearch(CLI::App &app);
+  void checkSearch();
+
+  PlanningOptions options;
+  PlanGroup plan{options};
+  TakenFromCluster taken;
+};
+
+const CommandRegistration<PlanCommand> registration(
+    {90, "plan", "Search the mesh and the options of a plan for a cluster",
+     " examples/gpt2-tiny --gpus 8 --global-batch 32 --cluster "
+     "clusters/a100.toml"});
+
+} // namespace
+
+void PlanCommand::declareSearch(CLI::App &app) {
+  beginGroup(app, "Search", "--gpus 64 --global-batch 512 --objective cost");
+  requireCluster(app, options.cluster);
+  tessera::declare(app, "--gpus", FlagCheck::Positive, options.gpus,
+                   "Devices to use, of those of the cluster; of CPUs, ranks "
+                   "that share their cores (default: all, and a rank for each "
+                   "core)");
+  app.add_option("--objective", options.objective,
+                 "What to make least: time of a step, memory of a rank, or "
+                 "cost: time of all devices, of which there may be fewer")
+      ->check(oneOf({"time", "memory", "cost"}))
+      ->type_name("time|memory|cost")
+      ->capture_default_str();
+  tessera::declare(app, "--global-batch", FlagCheck::Positive,
+                   options.plan.sizes.batch,
+                   "The same as --batch (default: as there)");
+  tessera::declare(app, "--evaluations", FlagCheck::Positive,
+                   options.evaluations, "Most plans that are compiled whole");
+  tessera::declare(app, "--plans", FlagCheck::Positive, options.plans,
+                   "Plans to print, the best ones; as many are compiled, if "
+                   "they fit");
+  tessera::declare(app, "--tokens", FlagCheck::Positive, options.tokens,
+                   "Also say what time and energy so many tokens take "
+                   "(default: it does not)");
+  app.add_option("--explain", options.explained,
+                 "Search nothing; compare these two plans instead")
+      ->expected(2)
+      ->type_name("FILE");
+}
+
+void PlanCommand::declare(CLI::App &app) {
+  declareModel(app, options, ModelKinds::Sources);
+  declareSearch(app);
+  declareOutput(app, "json", "Write the best plan to this file, for --plan",
+                options.output);
+  declareJson(app, options.json);
+  declarePage(app, options.html);
+  plan.declare(app, {ProgramSet::Train});
+  declareThreads(app, options.threads);
+  app.get_option("--global-batch")->excludes(app.get_option("--batch"));
+  for (const char *name :
+       {"--mesh", "--micro-batches", "--sequence-parallel", "--zero",
+        "--schedule", "--virtual-stages", "--stages", "--context-parallel",
+        "--recompute", "--bucket-size"})
+    setDefault(app, name, "what is best");
+  for (const char *name : {"--device", "--precision"})
+    setDefault(app, name, "the cluster's");
+  setDefault(app, "--batch", "none: it must be given");
+  hide(*app.get_option("--programs")); // it searches a training step
+}
+
+/// The search leaves alone what is given.
+void PlanCommand::checkSearch() {
+  options.given = plan.givenTexts();
+  const bool isSearch = options.explained.empty();
+  if (isSearch && !options.plan.sizes.batch)
+    refuse("the number of sequences in a step is not searched, as it changes "
+           "what is learnt; give --global-batch");
+  if (!isSearch && !options.html.empty())
+    refuse("--html shows the plans of a search, but --explain compares two "
+           "without one; leave out one of the two");
+  if (plan.isGiven("--programs") ||
+      options.plan.memory.recompute == Recompute::Auto)
+    refuse("tessera plan searches plans for training, and ways to recompute "
+           "itself; leave out --programs and --recompute auto");
+  if (!options.given.count("--mesh"))
+    return;
+  const int64_t ranks = options.plan.mesh.ranks();
+  if (options.gpus && ranks != options.gpus)
+    refuse("--mesh " + options.plan.mesh.str() + " has " +
+           std::to_string(ranks) + " ranks, but --gpus says " +
+           std::to_string(options.gpus) + "; leave out one of the two");
+  options.gpus = ranks;
+}
+
+void PlanCommand::check(CLI::App &app) {
+  plan.read(app);
+  taken = {!plan.isGiven("--device"), !plan.isGiven("--precision")};
+  checkSearch();
+  // The search checks each plan, whose mesh may have stages.
+  std::vector<FlagPurpose> undecided;
+  if (taken.device)
+    undecided.push_back(FlagPurpose::Cuda);
+  if (options.plan.mesh.axes.empty() && options.gpus != 1)
+    undecided.push_back(FlagPurpose::Stages);
+  const GivenFlags given = plan.given(undecided);
+  completePlan(options.plan, given);
+  refuseUnless(checkGiven(options.plan, given));
+  plan.completeRate();
+  plan.checkArtifact();
+}
+
+int PlanCommand::run() {
+  if (std::string why = firstOf({findModel(options, ModelKinds::Sources),
+                                 checkOutput(options.output, "plan.json"),
+                                 checkOutput(options.html, "page.html")});
+      !why.empty())
+    return printError(why);
+  if (options.isProgram())
+    return printError("'" + options.model +
+                      "' is a program with a batch of its own, which plans "
+                      "would cut in different ways; give the config.json");
+  Expected<simulate::Cluster> cluster = simulate::readCluster(options.cluster);
+  if (!cluster)
+    return printError(toString(cluster.takeError()));
+  if (std::string why = fitCluster(options.plan, *cluster, taken); !why.empty())
+    return printError(why);
+  if (!options.explained.empty())
+    return explain(options, *cluster);
+  ModelFacts facts;
+  if (!checkDevices(options, *cluster) ||
+      !readFacts(options.model, options.plan, facts))
+    return 1;
+  Planner planner(options, *cluster, facts);
+  std::optional<PlanningResult> found = planner.run();
+  if (!found)
+    return 1;
+  const PlanningResult &result = *found;
+  if (result.fitting == 0)
+    return explainNothing(result, planner.searchSpace());
+  PlanText text{result, planner.searchSpace(), *cluster, options};
+  const std::string &fastest = result.steps.front().plan.mesh.str();
+  if (!writePage(options.html, "plan", cluster->name + ": " + fastest,
+                 text.json()))
+    return 1;
+  if (options.json)
+    printJson(text.json(), 2);
+  else
+    standardOutput() << text.text(kTerminalWidth * 2);
+  return writePlan(options, result.steps.front(), planner.searchSpace(),
+                   *cluster);
+}
