@@ -104,7 +104,7 @@ def clients_at_once(server):
 
 
 def hostile_requests(server):
-    good = {"prompt": "a", "max_tokens": 1}
+    good = {"prompt": "a", "max_tokens": 1, "temperature": 0}
     bad = [b"", b"{", b"[]", b"7", b'"a"', b"[" * 500000, b'{"prompt": "' + b"\xff\xfe" + b'"}', b'{"prompt": "\\ud800"}', {}]
     bad += [{**good, "prompt": value} for value in (7, None, {}, [], "", [1, "a"], ["a", "b"], [[1]], [1.5], [True], [-1], [901000], [10**30])]
     bad += [{**good, "prompt": value} for value in ([1] * 5000, "word " * 9000)]
