@@ -15,8 +15,8 @@ struct IgnoredFlag {
   FlagPurpose purpose;
   bool (*isIgnored)(Plan);
   const char *why, *instead;
-  /// What is refused, if it is not the flag alone. Such a row allows the flag
-  /// with its default value.
+  /// Names more than the flag in the error. Such a row allows the flag with its
+  /// default value.
   const char *what = nullptr;
 };
 

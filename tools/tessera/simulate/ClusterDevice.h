@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-/// What a program that is compiled for a cluster takes from it, since it is not
-/// given.
+/// Says which options were not given, so that the program takes them from the
+/// cluster that it is compiled for.
 struct TakenFromCluster {
   bool device = false, precision = false;
 };
