@@ -17,8 +17,8 @@ inline constexpr int64_t kMostOwners = 1024, kMostRingRanks = 1024;
 /// Caches of so many tokens have a size in bytes that does not overflow.
 inline constexpr int64_t kMostCachedTokens = int64_t(1) << 40;
 
-/// The parts of an error. In a text, {zero} stands for the value of --zero, {dp}
-/// for the size of a mesh axis, and {lanes} for a row of the table in
+/// The parts of an error. In a text, {zero} stands for the value of --zero,
+/// {dp} for the size of a mesh axis, and {lanes} for a row of the table in
 /// RuleText.cpp.
 struct RuleText {
   std::string what;

@@ -37,8 +37,8 @@ static ArrayAttr usedFeatures(Builder &builder, const CpuTarget &target,
   return builder.getStrArrayAttr(used);
 }
 
-/// What is recomputed. `names` are the model's layers as parts of the program
-/// name them, in the order in which the options number them.
+/// Returns what is recomputed. `names` are the model's layers as parts of the
+/// program name them, in the order in which the options number them.
 static NamedAttribute recomputeAttr(Builder &builder, const PlanOptions &plan,
                                     ArrayRef<StringRef> names) {
   SmallVector<NamedAttribute> again = {
@@ -53,7 +53,7 @@ static NamedAttribute recomputeAttr(Builder &builder, const PlanOptions &plan,
   return builder.getNamedAttr("recompute", builder.getDictionaryAttr(again));
 }
 
-/// What the user chose, as it will stand in the metadata.
+/// Returns the user's choices, as they will stand in the metadata.
 static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
                                   ArrayRef<StringRef> layers,
                                   const CpuTarget &target,
@@ -161,7 +161,7 @@ static std::string hostCpu(const DeviceOptions &device) {
   return isElsewhere && !isChosen ? "x86-64-v2" : device.cpu;
 }
 
-/// How machine code is made, if the target exists.
+/// Returns how machine code is made, if the target exists.
 static FailureOr<SharedObjectOptions> codeOptions(const PlanOptions &plan,
                                                   EmitError emitError) {
   const DeviceOptions &device = plan.device;
@@ -180,14 +180,15 @@ static FailureOr<SharedObjectOptions> codeOptions(const PlanOptions &plan,
 }
 
 namespace {
-/// What code is made for, and how.
+/// The processor that code is made for, and the way it is made.
 struct CodeTarget {
   CpuTarget cpu;
   SharedObjectOptions code;
 };
 } // namespace
 
-/// Of a module that is not distributed yet; of one that does not train, none.
+/// Returns the layers of a module that is not distributed yet; none if it does
+/// not train.
 static SmallVector<StringRef> layersOf(ModuleOp module) {
   func::FuncOp loss = module.lookupSymbol<func::FuncOp>("loss");
   return loss && !loss.isDeclaration() ? layersOf(loss)

@@ -74,7 +74,7 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
       *this, "parameter-server",
       llvm::cl::desc("The same as dp-sync=parameter-server")};
 
-  /// The flags that a text gave.
+  /// Returns the flags that a text gave.
   GivenFlags given() const {
     GivenFlags names;
 #define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \

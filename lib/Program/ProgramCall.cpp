@@ -79,7 +79,7 @@ double program::ringShare(Collective collective, int64_t ranks) {
   case Collective::Broadcast:
   case Collective::Shift:
     return 1;
-  case Collective::Zigzag: // of two chunks, the most that a rank sends
+  case Collective::Zigzag: // a share of two chunks, for the busiest rank
     return ranks == 1 ? 0 : ranks == 2 ? 0.5 : 1;
   }
   return 0;

@@ -48,9 +48,9 @@ struct Queue {
 
 struct Stage {
   const StageProgram *program = nullptr;
-  std::vector<double> seconds; ///< By call.
-  std::vector<std::vector<int64_t>>
-      starts; ///< By call: those that it waits for.
+  std::vector<double> seconds; ///< Seconds of each call.
+  /// The calls that each call waits for.
+  std::vector<std::vector<int64_t>> starts;
   std::vector<Part> parts;
   Cursor at;
   double now = 0;
@@ -78,8 +78,9 @@ struct Meeting {
     double begin;
   };
   std::deque<std::vector<Arrival>> rounds;
-  std::vector<size_t> roundOf; ///< By place: rounds it has arrived in so far.
-  size_t done = 0;             ///< Rounds that were removed.
+  /// The rounds that each place has arrived in so far.
+  std::vector<size_t> roundOf;
+  size_t done = 0; ///< Rounds that were removed.
 };
 
 /// Messages from one stage to another that are sent and not received yet.

@@ -190,7 +190,8 @@ LogicalResult MetadataBuilder::addResults() {
   return success();
 }
 
-/// What rt.keep keeps until the end of the step, for `tessera verify`.
+/// Adds the values that rt.keep keeps until the end of the step, for `tessera
+/// verify`.
 LogicalResult MetadataBuilder::addKept() {
   WalkResult walk = step.getBody().walk([&](Operation *op) {
     for (OpResult result : op->getResults()) {
@@ -256,7 +257,7 @@ std::vector<program::Task> tasksOf(const rt::TaskOrder &order,
   return tasks;
 }
 
-/// Of each run, how often its tasks run, and the tasks.
+/// Writes for each run how often its tasks run, and the tasks.
 json::Array orderJson(const rt::TaskOrder &order) {
   json::Array runs;
   for (const rt::TaskRun &run : rt::runsOf(order)) {
@@ -489,8 +490,8 @@ std::string textOf(json::Object object,
   return text;
 }
 
-/// What a program beside the first one needs and does, and its calls, which are
-/// numbered after those of the programs before.
+/// Writes what a program beside the first one needs and does, and its calls,
+/// which are numbered after those of the programs before.
 FailureOr<std::string>
 MetadataBuilder::buildOther(ArrayRef<func::FuncOp> programs) {
   int64_t bytes = 0, adds = 0, flops = 0;
@@ -513,7 +514,7 @@ MetadataBuilder::buildOther(ArrayRef<func::FuncOp> programs) {
   return textOf(std::move(described), {{kCallsKey, calls}});
 }
 
-/// Of what a program beside the first one is described by.
+/// Returns the key under which a program beside the first one is described.
 StringRef keyOf(func::FuncOp program) {
   auto name = program->getAttrOfType<StringAttr>(nn::kGenerationAttr);
   return name ? name.getValue()

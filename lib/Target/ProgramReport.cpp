@@ -19,8 +19,8 @@ using namespace tessera;
 using program::Call;
 using program::CallKind;
 
-/// Whether an exchange by gates sends every row, as a GPU does: who is routed
-/// is not known where messages get their sizes.
+/// Returns whether an exchange by gates sends every row, as a GPU does: who is
+/// routed is not known where messages get their sizes.
 static bool sendsAllRows(func::FuncOp step) {
   auto module = step->getParentOfType<ModuleOp>();
   auto options = module->getAttrOfType<DictionaryAttr>(rt::kOptionsAttr);
@@ -30,7 +30,7 @@ static bool sendsAllRows(func::FuncOp step) {
   return device && device == nameOf(DeviceKind::Cuda);
 }
 
-/// Whether a kernel takes single elements of an argument, by index.
+/// Returns whether a kernel takes single elements of an argument, by index.
 static bool isTable(func::FuncOp kernel, unsigned argument) {
   if (!kernel || kernel.isExternal() || argument >= kernel.getNumArguments())
     return false;

@@ -59,9 +59,10 @@ struct Program {
   /// Work of the busiest rank in causal attention over split sequences, against
   /// the mean.
   double causalImbalance = 1;
-  int64_t tokens = 0;       ///< Of a step, all ranks.
-  double modelFlops = 0;    ///< Of a step, all ranks, no work counted twice.
-  int64_t bytesPerRank = 0; ///< Of the rank that needs most.
+  int64_t tokens = 0; ///< Tokens of a step, all ranks.
+  /// Flops of a step, all ranks, no work counted twice.
+  double modelFlops = 0;
+  int64_t bytesPerRank = 0; ///< Bytes of the rank that needs most.
 
   int64_t ranks() const { return mesh.ranks(); }
   /// The smallest rank of a stage: all its coordinates but the stage's are 0.

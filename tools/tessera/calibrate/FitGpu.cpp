@@ -27,7 +27,7 @@ struct Point {
   double seconds;
 };
 
-/// What a search found.
+/// The result of a search.
 struct Least {
   double at = 0;
   double cost = std::numeric_limits<double>::infinity();
@@ -43,7 +43,7 @@ static bool isAttention(CallKind kind) {
   return kind == CallKind::Attention || kind == CallKind::AttentionGradient;
 }
 
-/// What the cost of a call depends on.
+/// Returns the properties on which the cost of a call depends.
 static auto keyOf(const Call &call) {
   return std::make_tuple(call.kind, call.shape, call.experts,
                          call.kind == CallKind::Kernel ? call.bytes
@@ -97,8 +97,8 @@ static double errorOf(const std::vector<Point> &points, const Program &program,
   return sum;
 }
 
-/// Where `cost` is least: the best of equidistant points, and then a golden
-/// section between its neighbours.
+/// Finds where `cost` is least: the best of equidistant points, and then a
+/// golden section between its neighbours.
 static Least leastBetween(double low, double high,
                           llvm::function_ref<double(double)> cost) {
   Least best;
@@ -132,7 +132,7 @@ static Least leastBetween(double low, double high,
   return best;
 }
 
-/// As it is known: to four digits.
+/// Rounds a value to the four digits that are known.
 static double rounded(double value) {
   if (!(value > 0))
     return 0;
@@ -193,8 +193,8 @@ static Error fitMemory(const std::vector<MeasuredProgram> &programs,
   return Error::success();
 }
 
-/// What libraries of products cut results into; the set that fits best is
-/// taken.
+/// Returns the tiles into which libraries of products cut results; the set that
+/// fits best is taken.
 static std::vector<std::vector<Tile>> tileSets() {
   return {{{128, 256}, {256, 128}},
           {{128, 256}, {256, 128}, {128, 128}},
@@ -248,8 +248,8 @@ static Error fitProducts(const std::vector<MeasuredProgram> &programs,
   return Error::success();
 }
 
-/// What calls of one kind reach of the rate of products; none: there are none.
-/// `efficiency` is the number of `cluster` that says so.
+/// Returns the share of the rate of products that calls of one kind reach;
+/// none: there are none. `efficiency` is the number of `cluster` that says so.
 static std::optional<double>
 shareOfProducts(const std::vector<MeasuredProgram> &programs,
                 Precision precision, CallKind kind, double &efficiency,
@@ -267,7 +267,7 @@ shareOfProducts(const std::vector<MeasuredProgram> &programs,
                           }).at));
 }
 
-/// Of the lowest precision: models are trained in it.
+/// Fits attention in the lowest precision: models are trained in it.
 static Error fitAttention(const std::vector<MeasuredProgram> &programs,
                           Cluster &cluster) {
   AttentionModel &model = cluster.attention;
@@ -290,7 +290,8 @@ static Error fitAttention(const std::vector<MeasuredProgram> &programs,
 // The links
 //===----------------------------------------------------------------------===//
 
-/// Of messages; small ones tell little of it, as they take the latency.
+/// Returns the bandwidth of messages; small ones tell little of it, as they
+/// take the latency.
 static double messageBandwidth(const std::vector<MeasuredProgram> &programs,
                                Cluster cluster) {
   std::vector<Point> points;

@@ -23,7 +23,7 @@ struct Sums {
   }
 };
 
-/// Of collectives, by bytes in steps of a factor of two: medians, for a rank
+/// Fits collectives, by bytes in steps of a factor of two: medians, for a rank
 /// that others keep from its core holds up all.
 class LinkFit {
 public:
@@ -46,7 +46,7 @@ private:
   std::map<long, Bin> bins;
 };
 
-/// By work, in steps of a factor of two.
+/// Fits a curve by work, in steps of a factor of two.
 class CurveFit {
 public:
   void add(double work, double seconds) {
@@ -105,7 +105,7 @@ public:
   MeasuredRates rates() const;
 
 private:
-  std::array<ShapeFit, kProductForms> products; ///< By form.
+  std::array<ShapeFit, kProductForms> products; ///< One for each form.
   ShapeFit expertProducts;
   AttentionFit attention;
   CurveFit kernels, updates, routing;
@@ -121,7 +121,8 @@ static double productFlops(const Call &call) {
   return flops;
 }
 
-/// How far the rate of each shape is from what the others say of it, squared.
+/// Returns how far the rate of each shape is from what the others say of it,
+/// squared.
 static double scatterOf(const ShapeRates &rates) {
   double scatter = 0;
   for (size_t i = 0; i < rates.points.size(); ++i) {
@@ -237,7 +238,7 @@ tessera::fitDevices(const std::vector<MeasuredProgram> &programs) {
 // The link
 //===----------------------------------------------------------------------===//
 
-/// Of what moves next to nothing.
+/// Returns the latency of messages that move next to nothing.
 static double latencyOf(const std::vector<MeasuredProgram> &programs) {
   double latency = 1;
   for (const MeasuredProgram &program : programs)

@@ -13,15 +13,16 @@ namespace tessera {
 
 struct MeasuredCall {
   simulate::Call call;
-  int64_t ranks = 1; ///< Of a collective's group.
-  /// Of a collective without waiting: of the rank that came last.
+  int64_t ranks = 1; ///< Ranks of a collective's group.
+  /// For a collective, the time without waiting: that of the rank that came
+  /// last.
   double seconds = 0;
 };
 
 struct MeasuredProgram {
   Precision precision = Precision::F32;
-  bool isForLink = false; ///< As in CalibrationProgram.
-  int64_t threads = 1;    ///< Of a rank.
+  bool isForLink = false; ///< See CalibrationProgram.
+  int64_t threads = 1;    ///< Threads of a rank.
   std::vector<MeasuredCall> calls;
   double betweenCalls = 0; ///< Seconds from the end of one to the next.
 };
@@ -35,8 +36,8 @@ public:
   /// Runs some more steps on all cores, after one or two that do not count.
   /// False after an error, which is printed.
   bool run(int64_t steps);
-  /// Of a call, the median of all steps so far; the calls that compute are
-  /// scaled so that their sum is what a step takes for all of them.
+  /// Returns the median of each call over all steps so far; the calls that
+  /// compute are scaled so that their sum is what a step takes for all of them.
   MeasuredProgram result() const;
 
 private:

@@ -1,6 +1,6 @@
 //===- Doctor.cpp - tessera doctor ----------------------------------------===//
-// What works here, what does not, and how to get it. A missing part that only
-// a later step needs is a note, not a failure.
+// Says what works here, what does not, and how to get it. A missing part that
+// only a later step needs is a note, not a failure.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Target/SharedObject.h"

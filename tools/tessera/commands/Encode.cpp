@@ -313,7 +313,7 @@ bool Encoding::embed(size_t number, Text &text) {
   double squares = 0;
   for (double value : values)
     squares += value * value;
-  constexpr double least = 1e-12; // as torch.nn.functional.normalize
+  constexpr double least = 1e-12; // the bound of torch.nn.functional.normalize
   const double length = std::max(std::sqrt(squares), least);
   for (double &value : values)
     value /= length;

@@ -36,7 +36,8 @@ struct EvaluateOptions : RunSettings {
 
 } // namespace
 
-/// A checkpoint's optimizer, and what it froze, change nothing of its loss.
+/// Loads parameters: a checkpoint's optimizer, and what it froze, change
+/// nothing of its loss.
 static bool loadParameters(const EvaluateOptions &options,
                            const ArtifactFile &artifact, tsr_session *session) {
   llvm::Expected<std::string> weights = checkedWeights(

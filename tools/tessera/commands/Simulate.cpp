@@ -109,7 +109,8 @@ static bool writeTrace(const Prediction &prediction, const std::string &path) {
   return true;
 }
 
-/// Nothing where no file is named. False after an error that has been printed.
+/// Reads a trace; nothing if no file is named. False after an error that has
+/// been printed.
 static bool readMeasured(const std::string &path,
                          const simulate::Program &program,
                          std::optional<MeasuredStep> &measured) {
@@ -122,8 +123,8 @@ static bool readMeasured(const std::string &path,
   return true;
 }
 
-/// Nothing where the cluster's file says nothing of it. False after an error
-/// that has been printed.
+/// Finds the software's memory; nothing if the cluster's file says nothing of
+/// it. False after an error that has been printed.
 bool Simulate::findSoftwareMemory(const SimulatedStep &step,
                                   const Report &report,
                                   std::optional<SoftwareMemory> &memory) const {

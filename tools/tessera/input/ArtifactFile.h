@@ -29,7 +29,7 @@ public:
   /// The fingerprint of who signed it, "" if nobody did, "unknown" where this
   /// build cannot check it.
   std::string signer() const;
-  /// What it is compiled for.
+  /// Returns the device that it is compiled for.
   DeviceKind device() const;
   /// Reads all of the metadata but the calls.
   llvm::Expected<program::Program> readProgram() const;

@@ -16,12 +16,12 @@ namespace tessera {
 
 enum class Choices { Said, Silent };
 
-/// How `options` ask for their model to be read. Of several processes the first
-/// one alone says what is chosen.
+/// Returns how `options` ask for their model to be read. Of several processes
+/// the first one alone says what is chosen.
 ImportOptions importOptions(const PlannedModel &options, Choices choices);
 
-/// How `options` ask for `module` to be compiled. The number of micro-batches
-/// is the module's: a .mlir file has its own.
+/// Returns how `options` ask for `module` to be compiled. The number of
+/// micro-batches is the module's: a .mlir file has its own.
 PlanOptions planOf(const PlannedModel &options, mlir::ModuleOp module);
 
 /// The data that a model reads; `target` is 0 if it has no target sequences.
@@ -40,8 +40,9 @@ using SizeCheck = std::function<bool(const DataSizes &)>;
 bool compileModel(const PlannedModel &options, const std::string &path,
                   const SizeCheck &check = {});
 
-/// What the artifact of the model of `options` would say about itself; prints
-/// errors, returns nothing. `observer` sees the program after each pass.
+/// Returns what the artifact of the model of `options` would say about itself,
+/// or nothing after an error, which it prints. `observer` sees the program
+/// after each pass.
 std::optional<std::string> describeModel(const PlannedModel &options,
                                          const PassObserver &observer = {});
 

@@ -18,7 +18,7 @@ std::string modelIn(const std::string &path);
 /// compilation are about. Returns what is wrong, or "".
 std::string findModel(PlannedModel &options, ModelKinds kinds);
 
-/// The model's folder, or that of its file.
+/// Returns the model's folder, or that of its file.
 std::string modelFolder(const ModelArgument &options);
 
 /// Returns the folder whose tokenizer and pooling the checkpoints of a run take
@@ -42,7 +42,7 @@ std::string weightsBeside(const ModelArgument &options);
 
 /// The parameters that a command names: weights, or a checkpoint.
 struct NamedWeights {
-  std::string weights;    ///< As transformers saves them; "": none.
+  std::string weights;    ///< Files of transformers; "": none.
   std::string checkpoint; ///< A directory; "": none.
 };
 

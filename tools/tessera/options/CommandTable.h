@@ -1,6 +1,6 @@
 //===- CommandTable.h - the options as plain data ---------------*- C++ -*-===//
-// What manual pages and completions are made of: read from the parser, where
-// each option is declared.
+// Manual pages and completions are made of this table, which is read from the
+// parser, where each option is declared.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_OPTIONS_COMMANDTABLE_H

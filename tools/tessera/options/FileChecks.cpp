@@ -40,7 +40,7 @@ std::string wantedModel(ModelKinds kinds) {
 }
 
 bool isLfsPointer(const std::string &path) {
-  if (!isRegular(path)) // what a pipe gives is read once
+  if (!isRegular(path)) // the content of a pipe is read once
     return false;
   std::ifstream file(path, std::ios::binary);
   std::string head(sizeof kLfsPointerStart - 1, '\0');
@@ -62,7 +62,7 @@ bool beginsAsJson(const std::string &path) {
   return file >> first && first == '{';
 }
 
-/// A model's directory, or a file that is no program.
+/// Checks a model's directory, or a file that is no program.
 std::string checkConfig(const std::string &model, ModelKinds kinds) {
   if (isDirectory(model))
     return exists(model + "/config.json")

@@ -56,7 +56,7 @@ std::string describe(const CLI::Option &option) {
   return text;
 }
 
-/// Two columns; a long name has a line of its own.
+/// Writes two columns; a long name has a line of its own.
 std::string row(const std::string &name, const std::string &what) {
   std::string text = "  " + name;
   if (text.size() + 2 > kColumn)

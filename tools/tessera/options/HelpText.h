@@ -18,7 +18,7 @@ public:
   }
   std::string make_help(const CLI::App *app, std::string name,
                         CLI::AppFormatMode mode) const override;
-  /// "" where there is none.
+  /// Returns the example; "" if there is none.
   std::string exampleOf(const CLI::App &app, const std::string &group) const;
 
 private:
@@ -29,7 +29,8 @@ private:
   std::vector<Example> examples;
 };
 
-/// Every option of every command, as the tables of docs/reference/options.md.
+/// Writes every option of every command, as the tables of
+/// docs/reference/options.md.
 std::string helpAsMarkdown(const CLI::App &app, const HelpFormatter &formatter);
 
 } // namespace tessera

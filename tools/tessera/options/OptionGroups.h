@@ -25,7 +25,8 @@ struct ModelArgument {
   std::vector<std::string> trustedKeys;
 
   bool isArtifact() const { return modelEndsWith(".tsr"); }
-  /// An nn program, whose sizes are fixed, rather than a config.
+  /// Returns whether the model is an nn program, whose sizes are fixed, rather
+  /// than a config.
   bool isProgram() const {
     return modelEndsWith(".mlir") || modelEndsWith(".mlirbc");
   }

@@ -94,7 +94,7 @@ private:
   std::map<MeshAxis, std::string> aliasNames;
 };
 
-/// The argument that names the model.
+/// Declares the argument that names the model.
 void declareModel(CLI::App &app, ModelArgument &options, ModelKinds kinds);
 
 } // namespace tessera

@@ -1,6 +1,6 @@
 //===- RateOptions.h - the options of the learning rate ---------*- C++ -*-===//
-// What was not given follows from the rest, or is what an artifact was compiled
-// with. All functions return what is wrong, or "".
+// Options that were not given follow from the rest, or are those an artifact
+// was compiled with. All functions return what is wrong, or "".
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_OPTIONS_RATEOPTIONS_H

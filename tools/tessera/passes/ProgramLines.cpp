@@ -16,9 +16,9 @@ using namespace tessera;
 
 /// A page shows no more lines of all programs, and of kernels.
 static constexpr size_t kMostLines = 3000, kMostKernelLines = 600;
-/// Of one kernel, and letters of a line.
+/// Limits the lines of one kernel, and the letters of a line.
 static constexpr size_t kMostLinesOfKernel = 60, kMostLetters = 1600;
-/// Where there are more programs, as with many stages, most are left out.
+/// If there are more programs, as with many stages, most are left out.
 static constexpr size_t kMostPrograms = 4;
 
 static OpPrintingFlags printingFlags() {
@@ -88,9 +88,9 @@ private:
   ModuleOp module;
   std::vector<ProgramLine> lines;
   llvm::StringSet<> kernels, launched;
-  /// Of the program that is added.
+  /// The layer of the program that is added.
   int64_t shownLayer = -1;
-  size_t mostLines = 0; ///< Of all so far, with its own.
+  size_t mostLines = 0; ///< The most for all so far, with its own.
   size_t regions = 0;
   std::optional<AsmState> names;
   std::optional<ConversionReasons> reasons;
@@ -172,7 +172,7 @@ static std::string nameOfArgument(func::FuncOp func, unsigned number) {
                                              : parameter + "." + role;
 }
 
-/// As the name of a value may be.
+/// Makes a text fit to be the name of a value.
 static std::string valueName(std::string name) {
   for (char &c : name)
     if (!llvm::isAlnum(c) && !StringRef("$._-").contains(c))

@@ -68,7 +68,7 @@ size_t Planner::numberOf(const PlanOptions &plan) {
   return known->second;
 }
 
-/// Where cost counts, fewer devices may be better.
+/// Adds plans; if cost counts, fewer devices may be better.
 void Planner::addPlans() {
   bool isCost = options.objective == "cost";
   for (int64_t ranks = options.gpus;; ranks /= 2) {
@@ -88,7 +88,7 @@ void Planner::addPlans() {
 /// An estimate where samples cannot be compiled: the plan itself may be.
 static constexpr double kUnknown = 1e14;
 
-/// Of what does not fit, more than anything that does.
+/// Returns the cost of a plan that does not fit, more than anything that does.
 static double costOfBytes(double bytes) { return 1e15 + bytes; }
 
 double Planner::costOf(const PlannedStep &step) const {
@@ -114,7 +114,8 @@ void Planner::takeSamples() {
   });
 }
 
-/// Of plans that a search comes to later, samples are taken when needed.
+/// Returns the sample of a plan; for plans that a search comes to later,
+/// samples are taken when needed.
 const Sample &Planner::sampleFor(const PlanOptions &plan) {
   auto [sample, isNew] = samples.try_emplace(sampleKey(plan, cluster));
   if (isNew)
@@ -134,22 +135,23 @@ double Planner::objectiveOf(const PlanOptions &plan, const Estimate &of) const {
 /// Memory that a formula says is needed may be there after all, up to this.
 static constexpr double kMemoryTolerance = 1.1;
 
-/// Whether the search chose layers that recompute otherwise than the rest.
+/// Returns whether the search chose layers that recompute otherwise than the
+/// rest.
 bool Planner::hasChosenLayers(const PlanOptions &plan) const {
   return space.choosesLayers() && !plan.memory.layerRecompute.ranges.empty();
 }
 
-/// Whether the plan's estimate is what it would take; of others it is what a
-/// plan would take that they lead to.
+/// Returns whether the plan's estimate is what it would take; that of others is
+/// what a plan would take that they lead to.
 bool Planner::isAsEstimated(const PlannedStep &step) const {
   return step.estimate && !hasChosenLayers(step.plan) &&
          step.estimate->problem.empty() &&
          step.estimate->bytes <= memoryLimit * kMemoryTolerance;
 }
 
-/// Of a plan that needs too much memory, that of the best plan some of whose
-/// layers recompute more, if there is one: it is found once this one is
-/// compiled.
+/// Returns the estimate of a plan. If it needs too much memory, that is the
+/// estimate of the best plan some of whose layers recompute more, if there is
+/// one: it is found once this one is compiled.
 double Planner::estimateOf(const PlannedStep &step) const {
   const Estimate &own = *step.estimate;
   if (!own.problem.empty())
@@ -176,7 +178,8 @@ double Planner::estimateOf(const PlannedStep &step) const {
   return least;
 }
 
-/// What the estimate of a plan should have been. 0: it says nothing about it.
+/// Returns what the estimate of a plan should have been. 0: it says nothing
+/// about it.
 double Planner::exactOf(const PlannedStep &step) const {
   if (!step.of.problem.empty() || !isAsEstimated(step))
     return 0;
@@ -192,7 +195,8 @@ void Planner::estimateAll() {
                                step.plan, facts.layers);
 }
 
-/// What a formula says of a pipeline is off alike for plans with the same one.
+/// Returns a guess by a formula, whose errors are alike for plans with the same
+/// pipeline.
 plan::Guess Planner::guessOf(size_t number) {
   const PlannedStep &step = plans[number];
   double cost = estimateOf(step);
@@ -205,14 +209,14 @@ plan::Guess Planner::guessOf(size_t number) {
           pipelines.try_emplace(pipeline, pipelines.size()).first->second};
 }
 
-/// Of a plan next to one that was compiled.
+/// Returns a guess of a plan next to one that was compiled.
 plan::Guess Planner::guessFrom(const PlannedStep &from, size_t number) {
   const PlannedStep &step = plans[number];
   if (!step.estimate->problem.empty() || !from.estimate->problem.empty())
     return {number, 0};
   if (!hasChosenLayers(step.plan))
     return guessOf(number);
-  // What the change does to estimates without such layers.
+  // The change does this to estimates without such layers.
   double bytes = static_cast<double>(from.of.bytes) * step.estimate->bytes /
                  from.estimate->bytes;
   if (from.fits(memoryLimit) && bytes > memoryLimit * kMemoryTolerance)
@@ -312,8 +316,8 @@ static int64_t ownLayers(const PlanOptions &plan) {
   return count;
 }
 
-/// Whether cuts that the search chose are those that the compiler chooses, and
-/// buckets of another size are the same buckets.
+/// Returns whether cuts that the search chose are those that the compiler
+/// chooses, and buckets of another size are the same buckets.
 static bool areOneProgram(const PlannedStep &a, const PlannedStep &b) {
   PlanOptions other = b.plan;
   other.stages.layers = a.plan.stages.layers;
@@ -323,7 +327,7 @@ static bool areOneProgram(const PlannedStep &a, const PlannedStep &b) {
          plan::keyOf(a.plan) == plan::keyOf(other);
 }
 
-/// Of sorted steps.
+/// Drops copies from sorted steps.
 static void dropCopies(std::vector<PlannedStep> &steps) {
   std::vector<PlannedStep> kept;
   for (PlannedStep &step : steps)

@@ -15,7 +15,8 @@
 namespace tessera {
 
 struct OwnersReport {
-  /// What the parameters of one rank take; bytes are per optimizer step.
+  /// The parameters of one rank, and what they take; bytes are per optimizer
+  /// step.
   struct Owner {
     int64_t tensors = 0, elements = 0, stateBytes = 0;
     int64_t sent = 0, received = 0, arenaBytes = 0;
@@ -28,7 +29,7 @@ struct OwnersReport {
 
   std::vector<Owner> owners;
   int64_t busiest = 0; ///< The owner that sends and receives most.
-  /// What all parameters of a rank take, and their moments.
+  /// The bytes of all parameters of a rank, and of their moments.
   int64_t parameterBytes = 0, stateBytes = 0;
 
 private:

@@ -143,7 +143,8 @@ std::string PipelineReport::text(size_t width) const {
   return text + table.str(width);
 }
 
-/// When each stage runs what, as shares of the step by the flops of chunks.
+/// Writes when each stage runs what, as shares of the step by the flops of
+/// chunks.
 json::Array PipelineReport::timesJson() const {
   json::Array all;
   for (const std::vector<Task> &stage : schedule.stages) {

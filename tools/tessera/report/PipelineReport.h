@@ -13,7 +13,7 @@
 namespace tessera {
 
 struct PipelineReport {
-  /// What one rank of the stage holds and does.
+  /// The memory and work of one rank of the stage.
   struct Stage {
     std::string chunks; ///< "embedding - h.1.mlp, h.4.attn - h.5.mlp".
     int64_t parameters = 0, arenaBytes = 0, bytesSent = 0;

@@ -20,7 +20,7 @@ using namespace tessera;
 using program::Call;
 using program::Tensor;
 
-/// What names the processor in the metadata of a target.
+/// Returns the key that names the processor in the metadata of a target.
 static const char *processorKey(const std::string &device) {
   return device == nameOf(DeviceKind::Cuda) ? "arch" : "cpu";
 }
@@ -327,7 +327,7 @@ std::string Report::parametersText() const {
   return ofRank(std::to_string(parametersOfRank), most, areAlike(counts));
 }
 
-/// Which part of the parameters is trained; "" where all are.
+/// Describes the part of the parameters that is trained; "" if all are.
 std::string Report::trainedText() const {
   if (trainedParameters == parameters)
     return "";

@@ -22,7 +22,7 @@ namespace tessera {
 struct Report {
   /// Prints an error and returns false where the metadata is unusable.
   bool read(llvm::StringRef metadata);
-  /// As read, but only what the headline says.
+  /// Reads metadata like `read`, but only what the headline says.
   bool readHeadline(llvm::StringRef metadata);
   /// "gpt2, dp=2,tp=2 (4 ranks), 4.8 M parameters, 61.2 MiB per rank".
   std::string headline() const;
@@ -34,7 +34,7 @@ struct Report {
   int64_t int8Matrices = 0; ///< Parameters with a scale for each channel.
   int64_t hidden = 0;       ///< An activation has it; 0: no config says it.
   int64_t parameters = 0, parametersOfRank = 0;
-  int64_t trainedParameters = 0; ///< Of all ranks; the others are frozen.
+  int64_t trainedParameters = 0; ///< Sum over all ranks; the others are frozen.
   bool hasAdapters = false;      ///< It trains adapters of LoRA alone.
   bool hasExperts = false;       ///< Rows of tokens are routed.
   /// Flops per optimizer step of a rank, by program (of a stage, or of an
@@ -47,7 +47,7 @@ struct Report {
   std::vector<CollectiveGroup> collectives;
   std::optional<PipelineReport> pipeline; ///< There are stages.
   std::optional<OwnersReport> owners;     ///< Ranks own parameters.
-  /// Of a .tsr file: the fingerprint of the key that signed it, "": none.
+  /// For a .tsr file: the fingerprint of the key that signed it, "": none.
   std::optional<std::string> signer;
 
   LearningRateOptions learningRate() const; ///< It is as compiled.
@@ -57,7 +57,8 @@ struct Report {
   int64_t requests() const { return program.model.lanes * program.model.slots; }
   int64_t programs() const { return static_cast<int64_t>(flops.size()); }
   size_t busiest() const; ///< The program with most flops.
-  /// Of an optimizer step, over all ranks, without work that is done again.
+  /// Returns the flops of an optimizer step, over all ranks, without work that
+  /// is done again.
   double modelFlops() const;
 
 private:

@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-/// How axes of the mesh cut a dimension.
+/// The axes of the mesh that cut a dimension.
 struct TensorCut {
   int64_t dim = 0;
   std::vector<std::string> axes; ///< The outermost first.
@@ -32,7 +32,7 @@ struct TensorGroup {
   std::string role, dtype;
   std::vector<int64_t> shape, localShape, layers;
   std::vector<TensorCut> cuts;
-  /// Which stages (or owners) have the tensors; empty: all ranks do.
+  /// The stages (or owners) that have the tensors; empty: all ranks do.
   std::vector<int64_t> stages;
   bool isFrozen = false;
   int64_t bytesOfRank = 0; ///< One tensor takes them, padding included.

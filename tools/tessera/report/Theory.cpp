@@ -23,7 +23,7 @@ class Theorist {
 public:
   explicit Theorist(const Report &report);
 
-  /// Whether formulas are about such a program.
+  /// Returns whether formulas are about such a program.
   bool holds() const;
   std::vector<Theory> all();
 
@@ -45,7 +45,7 @@ private:
   const Report &report;
   const program::Program &program;
   int64_t elementBytes, microBatches;
-  int64_t batch, sequence; ///< Of a rank and micro-batch.
+  int64_t batch, sequence; ///< Those of a rank and micro-batch.
   std::vector<Theory> list;
 };
 
@@ -112,7 +112,7 @@ std::string Theorist::activationSizes() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Which collectives a formula is about
+// Finding the collectives that a formula is about
 //===----------------------------------------------------------------------===//
 
 static bool isOver(const CollectiveGroup &group, StringRef axis) {
@@ -156,7 +156,8 @@ bool Theorist::has(Theory::Kind kind, const char *collective, const char *axis,
 // Formulas
 //===----------------------------------------------------------------------===//
 
-/// Two of a kind for each layer and micro-batch, each of a whole activation.
+/// Counts two of a kind for each layer and micro-batch, each of a whole
+/// activation.
 Theory Theorist::layers(const char *collective, const char *phase,
                         const char *scheme) const {
   Theory theory;
@@ -192,7 +193,7 @@ void Theorist::addLayers() {
     theory.source = kSequence;
 }
 
-/// Once a step, a parameter's element for each.
+/// Counts, once a step, a parameter's element for each.
 Theory Theorist::data(Theory::Kind kind, const char *collective,
                       const char *phase, const char *scheme) const {
   Theory theory;

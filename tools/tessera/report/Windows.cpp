@@ -42,7 +42,8 @@ void WorkInTime::addRun(Window calls) {
   runs.push_back(run);
 }
 
-/// What is before the tasks, the tasks in their order, and what is after them.
+/// Lists what is before the tasks, the tasks in their order, and what is after
+/// them.
 WorkInTime::WorkInTime(const ProgramWork &program)
     : program(program), runsOfTask(program.tasks.tasks.size()) {
   const program::StageTasks &tasks = program.tasks;
@@ -91,7 +92,7 @@ Work WorkInTime::inside(const std::vector<Window> &windows) const {
     return a.first.time < b.first.time;
   });
   Work work;
-  Moment counted; // What is before is counted, or in no window.
+  Moment counted; // Work before it is counted, or in no window.
   for (const auto &[begin, end] : spans) {
     const Moment &from = begin.time < counted.time ? counted : begin;
     if (from.time >= end.time)

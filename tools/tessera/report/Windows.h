@@ -29,8 +29,8 @@ class ProgramWork {
 public:
   explicit ProgramWork(program::StageTasks tasks = {});
 
-  /// Of the next call, which runs so many times; nothing for one that
-  /// communicates.
+  /// Adds the work of the next call, which runs so many times; nothing for one
+  /// that communicates.
   void add(const Work &once, int64_t times);
   int64_t calls() const { return static_cast<int64_t>(sums.size()) - 1; }
 
@@ -39,7 +39,8 @@ private:
   int64_t taskOf(int64_t call) const;
 
   program::StageTasks tasks;
-  std::vector<Work> sums = std::vector<Work>(1); ///< Of the first n calls.
+  /// Sums over the first n calls.
+  std::vector<Work> sums = std::vector<Work>(1);
 };
 
 /// The work of a program in the order in which its tasks run.
@@ -55,7 +56,7 @@ private:
   struct Run {
     Window calls;
     int64_t begin = 0;
-    Work before; ///< What earlier runs computed.
+    Work before; ///< The work that earlier runs computed.
   };
   struct Moment {
     int64_t time = 0;

@@ -61,7 +61,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What the file says
+// Reading the file
 //===----------------------------------------------------------------------===//
 
 /// Calls alone do not tell a program from one of another batch.
@@ -119,7 +119,7 @@ Expected<Event> TraceReader::eventOf(const json::Object &object) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What its events are
+// The meaning of its events
 //===----------------------------------------------------------------------===//
 
 void TraceReader::addTransfer(MeasuredRank &to, const Span &span) const {
@@ -250,7 +250,7 @@ Expected<MeasuredStep> tessera::readMeasuredStep(const std::string &path,
 }
 
 //===----------------------------------------------------------------------===//
-// What is said of it
+// Describing it
 //===----------------------------------------------------------------------===//
 
 std::vector<MeasuredStage> MeasuredStep::stages() const {

@@ -1,6 +1,6 @@
 //===- MeasuredStep.h - a step as it ran, from its trace --------*- C++ -*-===//
-// What `tessera train --trace` wrote, in the terms of a simulated step, so that
-// the two can be compared.
+// Reads a trace of `tessera train --trace` in the terms of a simulated step, so
+// that the two can be compared.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_SIMULATE_MEASUREDSTEP_H
@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-/// Of a simulated step the time that no call takes is part of the calls.
+/// The time of a simulated step that no call takes is part of the calls.
 constexpr const char *kBetweenCalls = "between_calls";
 
 struct MeasuredRank {
@@ -20,7 +20,7 @@ struct MeasuredRank {
   double between = 0; ///< Seconds of the step in no call.
 };
 
-/// What the ranks of a stage do with their time, on average.
+/// The activities of the ranks of a stage, on average.
 struct MeasuredStage {
   int64_t stage = 0, ranks = 0;
   std::array<double, simulate::kActivities> seconds = {};
@@ -29,8 +29,8 @@ struct MeasuredStage {
 
 struct MeasuredStep {
   double seconds = 0; ///< From the first call of a rank to the end of the last.
-  std::vector<MeasuredRank> ranks; ///< Of the process that traced them.
-  llvm::json::Array events;        ///< As the file has them.
+  std::vector<MeasuredRank> ranks; ///< Ranks of the process that traced them.
+  llvm::json::Array events;        ///< In the form of the file.
 
   /// Those that have a rank here.
   std::vector<MeasuredStage> stages() const;
@@ -42,7 +42,8 @@ struct MeasuredStep {
 llvm::Expected<MeasuredStep> readMeasuredStep(const std::string &path,
                                               const simulate::Program &program);
 
-/// What a trace says of its program in "otherData"; the runtime says the same.
+/// Returns what a trace says of its program in "otherData"; the runtime says
+/// the same.
 llvm::json::Object programOfTrace(const simulate::Program &program);
 
 } // namespace tessera

@@ -73,7 +73,7 @@ std::string Prediction::text(size_t width) const {
   return measured ? text + comparison(width) : text;
 }
 
-/// Of each activity that takes time, simulated or measured.
+/// Adds a row for each activity that takes time, simulated or measured.
 static void addRows(Table &table, const StageTimes &simulated,
                     const MeasuredStage &ran) {
   auto row = [&](std::string activity, std::optional<double> before,
@@ -184,7 +184,7 @@ static json::Object spanEvent(const StageProgram &stage, const Span &span,
       {"args", std::move(arguments)}};
 }
 
-/// What is computed, and the transfers beside it.
+/// Writes what is computed, and the transfers beside it.
 static void writeSpans(json::OStream &out, const Prediction &prediction,
                        int64_t firstRank) {
   int64_t firstCall = 0;

@@ -20,19 +20,19 @@ using simulate::KeptBytes;
 
 namespace {
 
-/// What a typed step says, without its context.
+/// The tensors of a typed step, without its context.
 struct StepTensors {
   std::vector<SavedTensor> saved;
   std::vector<HeldParameter> parameters;
   bool hasExperts = false;
 };
 
-/// Of one micro-batch in a chunk of the pipeline.
+/// Bytes of one micro-batch in a chunk of the pipeline.
 struct ChunkBytes {
   double all = 0, layers = 0;
 };
 
-/// What the software keeps of a step.
+/// Counts what the software keeps of a step.
 class Accounting {
 public:
   Accounting(const simulate::Cluster &cluster, const PlannedModel &options,

@@ -47,9 +47,9 @@ struct SoftwareMemory {
   llvm::json::Object json() const;
 };
 
-/// Of the training step that `options` ask for, in `precision`, on a cluster
-/// that has such facts. `report` is of its program, which was simulated. Prints
-/// errors.
+/// Returns the memory of the training step that `options` ask for, in
+/// `precision`, on a cluster that has such facts. `report` is of its program,
+/// which was simulated. Prints errors.
 std::optional<SoftwareMemory> softwareMemory(const PlannedModel &options,
                                              Precision precision,
                                              const simulate::Cluster &cluster,

@@ -106,7 +106,7 @@ static json::Array lane(const StageProgram &program, const StageTimes &times,
   return list;
 }
 
-/// When the stage is at which task.
+/// Writes when the stage is at which task.
 static json::Array tasksJson(const StageProgram &program,
                              const StageTimes &times) {
   std::vector<Segment> tasks;

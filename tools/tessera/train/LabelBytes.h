@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// The folder of a model's config with a tokenizer in it, or "".
+/// Returns the folder of a model's config if it has a tokenizer, else "".
 std::string tokenizerBeside(const ModelArgument &options);
 
 /// Returns whether a model predicts the tokens that are hidden from it, and no
@@ -22,7 +22,8 @@ bool isMasked(const tsr_artifact *artifact);
 /// nobody asked for, what is wrong is a note, and nothing is counted.
 class LabelBytes {
 public:
-  /// Of labels that are tokens. Prints an error and returns false after one.
+  /// Begins to count labels that are tokens. Prints an error and returns false
+  /// after one.
   bool open(const RunSettings &options, const tsr_artifact *artifact);
   /// Adds the labels of rows of `columns`, as tsr_data_batch gives them.
   bool add(const std::vector<int32_t> &batch, int64_t columns);

@@ -129,7 +129,8 @@ std::string EvaluationData::identity() const {
   return text;
 }
 
-/// What cannot be read must not end a run after hours.
+/// Returns whether the data can be read: a failure must not end a run after
+/// hours.
 bool EvaluationData::isReadable() {
   hash = 0;
   for (int64_t number = count; number-- > 0;) {

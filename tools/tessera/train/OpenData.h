@@ -24,12 +24,12 @@ DataSizes dataSizesOf(const tsr_artifact *artifact);
 OpenedData openTrainingData(const RunSettings &options, const DataSizes &sizes,
                             int64_t seed);
 
-/// What a model is measured on: --eval-data, else what is held out of --data,
-/// else all of it. Its order is always the same. Null as above.
+/// Opens the data that a model is measured on: --eval-data, else what is held
+/// out of --data, else all of it. Its order is always the same. Null as above.
 OpenedData openEvaluationData(const RunSettings &options,
                               const DataSizes &sizes);
 
-/// Whether tokens are the bytes of texts.
+/// Returns whether tokens are the bytes of texts.
 bool isOfBytes(const tsr_data *data);
 
 /// Compares all tokens of `data`, which `files` hold, between the processes:

@@ -103,8 +103,8 @@ void ProgramRun::listStages(const program::Program &program) {
 }
 
 namespace {
-/// As fine-tuning has them: sequences begin with prompts of different lengths,
-/// whose labels do not count.
+/// Labels as fine-tuning has them: sequences begin with prompts of different
+/// lengths, whose labels do not count.
 struct Answers {
   Answers(const tsr_artifact *artifact, const std::vector<int32_t> &tokens) {
     int64_t sequence = tsr_artifact_sequence(artifact);

@@ -14,16 +14,17 @@ namespace tessera {
 
 constexpr double kVerifyLearningRate = 1e-4;
 
-/// What is compared: state and kept values.
+/// A tensor that is compared: state or a kept value.
 struct KeptTensor {
   std::string role, name;
   int64_t elements = 1, localElements = 1;
   bool replicated = true;
-  std::vector<bool> stages; ///< That hold it; empty: there are no stages.
-  /// Of `g f'(x)` where f' is a step, 0 up to x = 0 and 1 above: the names of
+  /// Stages that hold it; empty: there are no stages.
+  std::vector<bool> stages;
+  /// For `g f'(x)` where f' is a step, 0 up to x = 0 and 1 above: the names of
   /// the values g and x, as far as the program is serial. Else "".
   std::string gradient, input;
-  /// Of gates, 0 but for the largest logits of a row: the name of the logits,
+  /// For gates, 0 but for the largest logits of a row: the name of the logits,
   /// as far as the program is serial, and the elements of a row.
   std::string logits;
   int64_t columns = 1;
@@ -31,7 +32,8 @@ struct KeptTensor {
   bool jumps() const { return !input.empty() || !logits.empty(); }
   /// The first of its name, "17:einsum of h.1.mlp": its place in the program.
   int64_t number() const { return std::atoll(name.c_str()); }
-  /// What AdamW made: an updated parameter, or the value of the update.
+  /// Returns whether AdamW made it: an updated parameter, or the value of the
+  /// update.
   bool isUpdate() const {
     return role == "parameter" || name.find(":adamw of ") != std::string::npos;
   }
@@ -65,11 +67,11 @@ public:
   ArtifactFile artifact;
   std::vector<KeptTensor> tensors;
   int64_t messages = 0, microBatches = 1;
-  bool ignoresLabels = false; ///< Of a causal model.
-  /// Of models with masks: the token that ends a document, and the padding.
+  bool ignoresLabels = false; ///< Set for a causal model.
+  /// For models with masks: the token that ends a document, and the padding.
   std::optional<int64_t> separator, padding;
   std::optional<int64_t> ignored; ///< A label that does not count.
-  /// Of an encoder-decoder model: what every target begins with.
+  /// For an encoder-decoder model: the token with which every target begins.
   std::optional<int64_t> start;
   int32_t tokenTypes = 0; ///< 0: the model has none.
   bool hasEvaluation = false;

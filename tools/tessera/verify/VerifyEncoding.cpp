@@ -59,7 +59,7 @@ private:
   /// Sequences [first, first + count) of `forward`, in one step.
   struct Part {
     int64_t first, count;
-    /// Of each sequence, whose logits are asked for.
+    /// The positions of each sequence whose logits are asked for.
     std::vector<std::vector<int32_t>> positions;
   };
   bool writeParameters();

@@ -37,7 +37,7 @@ Generator generatorOf(const ArtifactFile &artifact, int64_t timeoutMs) {
   return Generator(created);
 }
 
-/// How the token after a row is chosen where steps leave candidates.
+/// The choice of the token after a row, if steps leave candidates.
 struct PlacedSampling {
   double temperature = 1, penalty = 1;
   int64_t seed = 0;
@@ -82,15 +82,18 @@ private:
   Generator generator;
   RowSizes sizes;
   double tolerance = 0;
-  int64_t count = 0;          ///< Of candidates; 0: steps leave logits.
-  std::vector<double> logits; ///< Of a step: [lanes, slots, vocabulary].
-  /// Of a step that leaves candidates: [lanes, slots, count, 2]; of each slot
+  int64_t count = 0; ///< Number of candidates; 0: steps leave logits.
+  /// The logits of a step: [lanes, slots, vocabulary].
+  std::vector<double> logits;
+  /// For a step that leaves candidates: [lanes, slots, count, 2]; for each slot
   /// the one that is drawn, [.., 3], and what exponentials of logits sum to.
   std::vector<double> candidates, drawn, totals;
-  std::vector<PlacedSampling> samplings; ///< Of slots that were compared last.
-  std::vector<int32_t> labels;           ///< Of one that scores, by row.
+  /// Those of slots that were compared last.
+  std::vector<PlacedSampling> samplings;
+  /// Those of a step that scores, by row.
+  std::vector<int32_t> labels;
   std::vector<tsr_token_score> scores;
-  std::vector<double> ranks; ///< Of labels, by row.
+  std::vector<double> ranks; ///< Ranks of labels, by row.
   std::mt19937 random;
 };
 
@@ -138,7 +141,7 @@ const double *largestOf(const double *logits, int64_t count) {
   return std::max_element(logits, logits + count);
 }
 
-/// Any token of the vocabulary, often the prediction; or none.
+/// Returns any token of the vocabulary, often the prediction; or none.
 int32_t Comparison::labelAfter(const PlacedRow &placed) {
   const double *own = forward.logitsAt(placed.sequence, placed.position);
   const auto token = static_cast<int32_t>(random() % forward.vocabulary);
@@ -148,7 +151,7 @@ int32_t Comparison::labelAfter(const PlacedRow &placed) {
   return kind == 0 ? -100 : kind == 1 ? best : token;
 }
 
-/// Of `labels`, one for each row.
+/// Runs a step that scores `labels`, one for each row.
 tsr_status Comparison::runScores(const std::vector<tsr_row> &rows) {
   const int64_t stride = sizes.slots + sizes.chunk;
   std::vector<double> ofLanes(sizes.lanes * stride);
@@ -165,7 +168,7 @@ tsr_status Comparison::runScores(const std::vector<tsr_row> &rows) {
   return status;
 }
 
-/// Of a model with an encoder.
+/// Places the source of a model with an encoder.
 tsr_status Comparison::placeSource(const BegunText &text) {
   if (forward.sources.empty())
     return TSR_OK;
@@ -175,7 +178,7 @@ tsr_status Comparison::placeSource(const BegunText &text) {
       forward.lengths[text.sequence]);
 }
 
-/// Any of the ways, after the text up to the row.
+/// Chooses any of the ways, after the text up to the row.
 tsr_status Comparison::placeSampling(const PlacedRow &placed) {
   if (!count)
     return TSR_OK;
@@ -228,7 +231,7 @@ tsr_status Comparison::runStep(const RowSchedule &schedule) {
   return runScores(rows);
 }
 
-/// Of the largest logit of the position.
+/// Returns the error relative to the largest logit of the position.
 double Comparison::logitsError(const PlacedRow &placed) const {
   const double *wanted = forward.logitsAt(placed.sequence, placed.position);
   const double *found =
@@ -241,7 +244,7 @@ double Comparison::logitsError(const PlacedRow &placed) const {
   return error / largest;
 }
 
-/// The position's logits with the penalty of the slot's text.
+/// Returns the position's logits with the penalty of the slot's text.
 std::vector<double> Comparison::penalized(const PlacedRow &placed) const {
   const PlacedSampling &own =
       samplings[placed.lane * sizes.slots + placed.slot];
@@ -253,8 +256,8 @@ std::vector<double> Comparison::penalized(const PlacedRow &placed) const {
   return made;
 }
 
-/// How far the token that was drawn is below the one with the largest score,
-/// and its score and logit are from its own.
+/// Returns how far the token that was drawn is below the one with the largest
+/// score, and its score and logit are from its own.
 double Comparison::drawnError(const PlacedRow &placed,
                               const std::vector<double> &wanted) const {
   const int64_t row = placed.lane * sizes.slots + placed.slot;
@@ -279,11 +282,11 @@ double Comparison::drawnError(const PlacedRow &placed,
                   std::fabs(drawn[3 * row + 2] - wanted[token]));
 }
 
-/// Of the largest logit of the position: how much the candidates differ from
-/// the largest logits, in order, and from those of their own tokens, the drawn
-/// one from what is to be drawn, and a half of how much the logarithm of the
-/// sum does, which the largest moves, too. Infinite where a token is there
-/// twice.
+/// Returns the error relative to the largest logit of the position: how much
+/// the candidates differ from the largest logits, in order, and from those of
+/// their own tokens, the drawn one from what is to be drawn, and a half of how
+/// much the logarithm of the sum does, which the largest moves, too. Infinite
+/// where a token is there twice.
 double Comparison::candidatesError(const PlacedRow &placed) const {
   const std::vector<double> wanted = penalized(placed);
   const int64_t row = placed.lane * sizes.slots + placed.slot;
@@ -310,8 +313,8 @@ double Comparison::candidatesError(const PlacedRow &placed) const {
   return largerOf(error / largest, ofTotal / (2 * std::max(largest, 1.0)));
 }
 
-/// Whether so many logits may come before the label's where logits may differ
-/// by so much.
+/// Returns whether so many logits may come before the label's where logits may
+/// differ by so much.
 bool Comparison::mayBe(double rank, const double *logits, int32_t label,
                        double within) const {
   double least = 0, most = 0;
@@ -325,9 +328,9 @@ bool Comparison::mayBe(double rank, const double *logits, int32_t label,
   return least <= rank && rank <= most;
 }
 
-/// Half of that of the log-probability, which is a difference of logits and of
-/// a mean of them; infinite where another number of logits is said to come
-/// before the label's than may.
+/// Returns half of the error of the log-probability, which is a difference of
+/// logits and of a mean of them; infinite where another number of logits is
+/// said to come before the label's than may.
 double Comparison::scoreError(const PlacedRow &placed) const {
   const double *wanted = forward.logitsAt(placed.sequence, placed.position);
   const int64_t count = forward.vocabulary;
@@ -382,7 +385,7 @@ bool Comparison::clearParameters() {
   return true;
 }
 
-/// As many rows as a step and a slot have; `labels` are any.
+/// Returns as many rows as a step and a slot have; `labels` are any.
 std::vector<tsr_row> Comparison::textsInAllLanes(int64_t first) {
   const int64_t length = std::min(sizes.places, sizes.slots + sizes.chunk);
   const auto token = [&] {
@@ -398,8 +401,8 @@ std::vector<tsr_row> Comparison::textsInAllLanes(int64_t first) {
   return rows;
 }
 
-/// Of equal logits those of smaller numbers come first, on whichever rank they
-/// are.
+/// Compares equal logits, of which those of smaller numbers come first, on
+/// whichever rank they are.
 void Comparison::compareEqual() {
   for (size_t k = 0; k < labels.size(); ++k) {
     const double error =

@@ -20,11 +20,11 @@ constexpr int64_t kSteps = 3;
 /// The largest shrunk model; a program that keeps its size may be larger.
 constexpr double kShrunkLayers = 2, kShrunkTokens = 512;
 
-/// How different a value of a shrunk model may be, relative to its largest
-/// element. f64: sums in another order, through 2 layers and 3 steps. f32 and
-/// bf16: their rounding unit times the longest chain of sums and of exp and
-/// rsqrt around them. In bf16 a logit between 16 and 32, as a T5's are, may be
-/// 0.125 off, and so may the row's largest: exp moves by up to 28 %.
+/// Returns how different a value of a shrunk model may be, relative to its
+/// largest element. f64: sums in another order, through 2 layers and 3 steps.
+/// f32 and bf16: their rounding unit times the longest chain of sums and of exp
+/// and rsqrt around them. In bf16 a logit between 16 and 32, as a T5's are, may
+/// be 0.125 off, and so may the row's largest: exp moves by up to 28 %.
 double toleranceOf(Precision precision) {
   return precision == Precision::F64   ? 1e-9
          : precision == Precision::F32 ? 2e-3
@@ -49,8 +49,8 @@ constexpr double kUpdateCondition =
 /// A mean of gradients with no element above this, in f64, is rounding noise.
 constexpr double kNoise = 1e-12;
 
-/// What f64 must have of a value that overflowed: so near to the largest f32,
-/// 3.4e38, that the terms of its sum may have been beyond it.
+/// The bound that f64 must have of a value that overflowed: so near to the
+/// largest f32, 3.4e38, that the terms of its sum may have been beyond it.
 constexpr double kNearlyInfinite = 1e30;
 
 /// Elements that are no numbers in one of the runs, and differ in the other.
@@ -81,7 +81,7 @@ public:
         tolerance(toleranceOf(options.precision) * growthOf(serial.artifact)) {}
 
   bool run(int64_t step);
-  /// What both measure now, of these tokens.
+  /// Compares what both measure now, of these tokens.
   bool compareEvaluations(const std::vector<int32_t> &tokens);
 
 private:
@@ -159,7 +159,7 @@ bool Comparison::readGradient(ProgramRun &run, const KeptTensor &reference,
           run.read(*of, gradient.gradient) && run.read(*input, gradient.input));
 }
 
-/// As readGradient.
+/// Reads a choice as readGradient reads a gradient.
 bool Comparison::readChoice(ProgramRun &run, const KeptTensor &reference,
                             Choice &choice, bool &isKept) {
   const KeptTensor *gates = run.find("value", reference.name),
@@ -169,8 +169,8 @@ bool Comparison::readChoice(ProgramRun &run, const KeptTensor &reference,
          (run.read(*gates, choice.gates) && run.read(*logits, choice.logits));
 }
 
-/// Of micro-batches the last one alone is kept: what adds up over all of them
-/// may differ by a step of another one.
+/// Returns whether steps are hidden: the last micro-batch alone is kept, and
+/// what adds up over all of them may differ by a step of another one.
 bool Comparison::hidesSteps(const KeptTensor &tensor) const {
   if (serial.microBatches < 2)
     return false;
@@ -394,7 +394,8 @@ bool Comparison::run(int64_t number) {
   return settle();
 }
 
-/// Of rounded logits several may be the largest, and rounding chooses one.
+/// Compares evaluations. Several rounded logits may be the largest, and
+/// rounding chooses one.
 bool Comparison::compareEvaluations(const std::vector<int32_t> &tokens) {
   tsr_evaluation found, wanted;
   if (!parallel.evaluate(tokens, found) || !serial.evaluate(tokens, wanted))

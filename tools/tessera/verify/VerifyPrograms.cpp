@@ -78,7 +78,7 @@ static LogicalResult makeTyped(ModuleOp module, const PlanOptions &plan,
                     : makeSerialPrograms(module, plan);
 }
 
-/// By name, those of a module.
+/// Returns the programs of a module by name.
 static SmallVector<StringRef> programsOf(ModuleOp module) {
   SmallVector<StringRef> names;
   for (func::FuncOp program : nn::findGenerations(module))
@@ -150,9 +150,10 @@ static int64_t smallBatch(const PlanOptions &plan) {
   return micro * shrunkSize(plan.sizes.batch / micro, 2 * ranks, ranks);
 }
 
-/// Layers enough for every chunk of the pipeline (a layer is two segments, and
-/// what is before and after the layers is one each), and for those that
-/// options name. If the first layers are recomputed, one more is not.
+/// Returns layers enough for every chunk of the pipeline (a layer is two
+/// segments, and what is before and after the layers is one each), and for
+/// those that options name. If the first layers are recomputed, one more is
+/// not.
 static int64_t smallLayers(const PlanOptions &plan) {
   constexpr int64_t usual = 2;
   int64_t least = std::clamp(plan.memory.recomputeLayers + 1, usual, usual + 1);
@@ -210,7 +211,7 @@ static ShrinkOptions shrinkOptions(const PlanOptions &plan) {
 /// Above every element of a clipped gradient, and of a shrunk model's.
 static constexpr double kGradientScale = 1.0;
 
-/// The sizes of a small model; a program keeps its own.
+/// Returns the sizes of a small model; a program keeps its own.
 static ImportOptions shrunkImport(const PlannedModel &options,
                                   Precision precision) {
   ImportOptions import;
@@ -252,7 +253,7 @@ static void makeComparable(ModuleOp module, PlanOptions &plan,
   if (precision == Precision::F64)
     plan.device.target = {};
   plan.precision = precision;
-  plan.memory.limit = 0; // Of the whole model.
+  plan.memory.limit = 0; // for the whole model
   plan.debugging.poisonPadding = true;
   plan.debugging.optimizeCode = precision != Precision::F64;
 }

@@ -56,8 +56,8 @@ bool compileShrunk(const PlannedModel &options, const ShrunkProgram &program,
 bool compileShrunkGeneration(const PlannedModel &options, Precision precision,
                              const std::string &path, ForwardProgram &forward);
 
-/// The same of the program for encoding, whose steps take fewer sequences than
-/// the forward program's.
+/// Does the same with the program for encoding, whose steps take fewer
+/// sequences than the forward program's.
 bool compileShrunkEncoding(const PlannedModel &options, Precision precision,
                            const std::string &path, ForwardProgram &forward);
 
