@@ -1,5 +1,6 @@
 //===- ReadProgram.cpp - programs from metadata ---------------------------===//
 
+#include "lib/Program/CheckProgram.h"
 #include "tessera/Json/ParseJson.h"
 #include "tessera/Program/ProgramJson.h"
 #include "tessera/program_fields.hpp"
@@ -192,6 +193,8 @@ Expected<Program> program::readProgram(StringRef metadata) {
   Program program;
   if (Error error = FieldReader().read(*root->getAsObject(), program))
     return error;
+  if (Error error = checkProgram(program))
+    return error;
   program.layers = LayerModes::of(program.recompute);
   return program;
 }
@@ -205,7 +208,14 @@ static Error complete(Call &call, const Program &program) {
     if (found == program.mesh.end())
       return createStringError("names '" + name + "', which is no axis");
     call.meshAxes.push_back(found - program.mesh.begin());
+    if (is_contained(drop_end(call.meshAxes), call.meshAxes.back()))
+      return createStringError("names axis '" + name + "' twice");
   }
+  bool isMessage =
+      call.kind == CallKind::Send || call.kind == CallKind::Receive;
+  if (isMessage && call.meshAxes.size() != 1)
+    return createStringError("is a message along %zu axes, must be along one",
+                             call.meshAxes.size());
   if (call.peer && call.meshAxes.size() == 1 &&
       *call.peer >= program.mesh[call.meshAxes[0]].size)
     return createStringError(

@@ -18,10 +18,16 @@ static bool areInOrder(ArrayRef<Task> tasks) {
   return true;
 }
 
+/// A stage runs at most so many tasks in a step; more would fill the memory.
+constexpr int64_t kMostEntries = int64_t(1) << 26;
+
 /// Writes out one run of tasks; `next` has the micro-batch of each task.
 static bool addRun(const TaskRun &run, int64_t microBatches,
                    std::vector<int64_t> &next, StageTasks &stage) {
   if (run.size() < 2 || run[0] < 1 || run[0] > microBatches)
+    return false;
+  auto left = kMostEntries - static_cast<int64_t>(stage.order.size());
+  if (run[0] > left / static_cast<int64_t>(run.size() - 1))
     return false;
   for (int64_t k = 0; k < run[0]; ++k)
     for (int64_t task : drop_begin(run)) {

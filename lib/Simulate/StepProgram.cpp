@@ -40,11 +40,7 @@ static Error addStages(Program &step, const program::Program &program) {
     step.stageAxis = axis - step.mesh.begin();
   if (!program.pipeline->tasks)
     return Error::success();
-  auto tasks = program.pipeline->stageTasks();
-  if (!tasks || tasks->size() != step.stages.size())
-    return createStringError(
-        "the artifact's metadata has a schedule of stages that cannot be "
-        "simulated; compile the model with another --schedule");
+  auto tasks = program.pipeline->stageTasks(); // readProgram has checked them
   for (auto [stage, own] : llvm::zip(step.stages, *tasks))
     static_cast<program::StageTasks &>(stage) = std::move(own);
   return Error::success();
@@ -70,8 +66,8 @@ static Error addCall(Program &step, Call &call) {
   if (saysTooLittle(call))
     return createStringError("the artifact's metadata has a call that cannot "
                              "be simulated: " +
-                             call.op + " " + call.name +
-                             "; compile the model again");
+                             call.op + (call.name.empty() ? "" : " ") +
+                             call.name + "; compile the model again");
   StageProgram &stage = step.stages[call.stage.value_or(0)];
   addLoss(stage, call);
   if (call.layerInProgram >= 0 && call.isForward() &&

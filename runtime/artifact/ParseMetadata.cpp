@@ -212,7 +212,6 @@ static TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata) {
 
 namespace {
 constexpr size_t maxAxes = 16;
-constexpr int64_t maxCount = int64_t(1) << 40;
 
 Mesh parseMesh(const JsonView &view) {
   Mesh mesh;
@@ -293,9 +292,9 @@ Model parseModel(const JsonView &view) {
   if (has(view, fields::Model::slots))
     model.generation = parseGeneration(view);
   if (has(view, fields::Model::predictions))
-    model.predictions = integerAt(view, fields::Model::predictions, 0,
-                                  std::min(model.sequence, maxCount));
-  if (model.batch > maxCount / model.columns())
+    model.predictions =
+        integerAt(view, fields::Model::predictions, 0, model.sequence);
+  if (model.batch > fields::Model::batch.high / model.columns())
     at(view, fields::Model::batch).refuse("times the sequence is too large");
   return model;
 }

@@ -79,7 +79,7 @@ TEST(ProgramJson, CallsAreWhatTheirOpsAre) {
   EXPECT_EQ(ofOp("routed").kind, CallKind::Kernel);
   EXPECT_EQ(ofOp("routed").role, CallRole::Routing);
   EXPECT_EQ(ofOp("all_gather_coalesced").collective, Collective::AllGather);
-  EXPECT_EQ(ofOp("receive").kind, CallKind::Receive);
+  EXPECT_EQ(ofOp("receive", R"(, "axes": ["tp"])").kind, CallKind::Receive);
   EXPECT_EQ(ofOp("wait").kind, CallKind::Wait);
   EXPECT_EQ(ofOp("gemm", shape + R"(, "name": "head")").role, CallRole::Logits);
   EXPECT_EQ(ofOp("launch", R"(, "name": "head")").role, CallRole::Loss);
@@ -112,6 +112,49 @@ TEST(ProgramJson, ErrorsNameThePlaceAndTheBounds) {
             "'pipeline.tasks[0][0].last' is neither true nor false");
 }
 
+/// A program of two stages of one chunk, after one change.
+std::string twoStages(const std::string &from = "",
+                      const std::string &to = "") {
+  std::string text =
+      R"({"mesh": [{"axis": "pp", "size": 2}], "model": {"micro_batches": 2},
+          "pipeline": {"axis": "pp", "schedule": "1f1b", "stages": 2,
+                       "virtual_stages": 1, "micro_batches": 2,
+                       "chunks": [{"stage": 0}, {"stage": 1}]},
+          "arena": {"stages": [{}, {}]}, "report": {"stages": [{}, {}]}})";
+  size_t at = text.find(from);
+  return at == std::string::npos ? "" : text.replace(at, from.size(), to);
+}
+
+TEST(ProgramJson, ContradictionsAreRefused) {
+  EXPECT_EQ(errorOf(twoStages()), "");
+  EXPECT_EQ(errorOf(R"({"mesh": [{"axis": "dp"}, {"axis": "dp"}]})"),
+            "'mesh' repeats axis 'dp'");
+  EXPECT_EQ(errorOf(R"({"precision": "f7"})"),
+            "'precision' is 'f7', must be one of 'f32', 'bf16' or 'f64'");
+  EXPECT_EQ(errorOf(twoStages(R"("virtual_stages": 1)",
+                              R"("virtual_stages": 2147483647)")),
+            "'pipeline' has 2 chunks for 2 stages of 2147483647");
+  EXPECT_EQ(errorOf(twoStages(R"("stages": 2)", R"("stages": 1)")),
+            "'pipeline' has 1 stages, axis 'pp' has 2");
+  EXPECT_EQ(errorOf(twoStages(R"("stage": 1)", R"("stage": 2)")),
+            "'pipeline' has a chunk on stage 2 of 2");
+  EXPECT_EQ(errorOf(twoStages(R"({"stages": [{}, {}]}})", R"({}})")),
+            "'report.stages' has 0 entries for 2 stages");
+  EXPECT_EQ(
+      errorOf(twoStages(R"("micro_batches": 2})", R"("micro_batches": 4})")),
+      "'pipeline' has 2 micro-batches, 'model' has 4");
+  EXPECT_EQ(errorOf(twoStages(R"("chunks")", R"("tasks": [[]], "chunks")")),
+            "'pipeline' has tasks whose calls or runs do not fit");
+  EXPECT_EQ(errorOf(twoStages("1f1b", "2f2b")),
+            "'pipeline.schedule' is '2f2b', must be one of 'gpipe', '1f1b', "
+            "'interleaved' or 'zero-bubble'");
+  EXPECT_EQ(errorOf(R"({"mesh": [{"axis": "dp", "size": 1}],
+                        "pipeline": {"axis": "dp", "owners": true},
+                        "arena": {"stages": [{}]},
+                        "report": {"stages": [{}]}})"),
+            "'pipeline' has one owner of all parameters; there must be more");
+}
+
 TEST(ProgramJson, BadCallsAreRefused) {
   auto refusal = [](const std::string &entry) {
     std::string error;
@@ -130,6 +173,10 @@ TEST(ProgramJson, BadCallsAreRefused) {
             "or 'optimizer'");
   EXPECT_EQ(refusal(R"({"axes": ["dp"]})"),
             "'ops[1]' names 'dp', which is no axis");
+  EXPECT_EQ(refusal(R"({"axes": ["tp", "tp"]})"),
+            "'ops[1]' names axis 'tp' twice");
+  EXPECT_EQ(refusal(R"({"op": "send", "peer": 1})"),
+            "'ops[1]' is a message along 0 axes, must be along one");
   EXPECT_EQ(refusal(R"({"axes": ["tp"], "peer": 2})"),
             "'ops[1]' has the peer 2 of an axis of size 2");
   EXPECT_EQ(refusal(R"({"stage": 1})"),

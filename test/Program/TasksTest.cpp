@@ -34,6 +34,9 @@ TEST(Tasks, WhatDoesNotFitIsRefused) {
   for (const TaskRun &run :
        std::vector<TaskRun>{{}, {1}, {0, 0}, {4, 0}, {1, 2}, {2, 1}})
     EXPECT_FALSE(oneStage({kForward, kLast}, {run}).stageTasks()) << run.size();
+  Pipeline endless = oneStage({kForward}, {{int64_t(1) << 40, 0}});
+  endless.microBatches = int64_t(1) << 40;
+  EXPECT_FALSE(endless.stageTasks());
   Pipeline two = oneStage({kForward}, {});
   two.stages = 2;
   EXPECT_FALSE(two.stageTasks());

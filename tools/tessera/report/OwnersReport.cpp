@@ -26,8 +26,7 @@ void OwnersReport::addTensor(const program::Tensor &tensor) {
 }
 
 std::optional<OwnersReport> OwnersReport::of(const program::Program &program) {
-  if (!program.pipeline || !program.pipeline->hasOwners ||
-      program.totals.stages.empty())
+  if (!program.pipeline || !program.pipeline->hasOwners)
     return std::nullopt;
   OwnersReport report;
   report.owners.resize(program.totals.stages.size());

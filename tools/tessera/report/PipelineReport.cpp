@@ -40,18 +40,14 @@ bool PipelineReport::readSchedule(const program::Pipeline &pipeline) {
   schedule.shape = {pipeline.stages, pipeline.virtualStages,
                     pipeline.microBatches};
   chunks = pipeline.chunks;
-  if (!kind || schedule.shape.stages < 1 ||
-      schedule.shape.stages > static_cast<int64_t>(chunks.size()))
+  if (!kind)
     return false;
   schedule.kind = *kind;
   if (!pipeline.tasks) {
     tasks.resize(schedule.shape.stages);
     return true;
   }
-  auto known = pipeline.stageTasks();
-  if (!known)
-    return false;
-  tasks = std::move(*known);
+  tasks = *pipeline.stageTasks();
   for (const program::StageTasks &each : tasks) {
     schedule.stages.emplace_back();
     for (program::TaskEntry entry : each.order)
@@ -66,11 +62,9 @@ bool PipelineReport::readSchedule(const program::Pipeline &pipeline) {
   return true;
 }
 
-bool PipelineReport::addStages(const program::Program &program) {
+void PipelineReport::addStages(const program::Program &program) {
   stages.resize(schedule.shape.stages);
   for (const program::Chunk &chunk : chunks) {
-    if (chunk.stage >= schedule.shape.stages)
-      return false;
     std::string &text = stages[chunk.stage].chunks;
     text += (text.empty() ? "" : ", ") + chunk.first +
             (chunk.first == chunk.last ? "" : " - " + chunk.last);
@@ -84,18 +78,21 @@ bool PipelineReport::addStages(const program::Program &program) {
         traffic != totals.traffic.end())
       stage.bytesSent = static_cast<int64_t>(traffic->second.ringBytes);
   }
-  return true;
 }
 
-std::optional<PipelineReport>
+Expected<std::optional<PipelineReport>>
 PipelineReport::of(const program::Program &program) {
-  PipelineReport report;
-  if (!program.pipeline || !report.readSchedule(*program.pipeline) ||
-      !report.addStages(program))
+  if (!program.pipeline || program.pipeline->hasOwners)
     return std::nullopt;
+  PipelineReport report;
+  bool isKnown = report.readSchedule(*program.pipeline);
+  report.addStages(program);
+  if (!isKnown || (!report.isInTurn() && !report.simulateSchedule()))
+    return createStringError("it has a schedule of stages that cannot be "
+                             "simulated; compile the model with another "
+                             "--schedule");
   if (!report.isInTurn())
-    return report.simulateSchedule() ? std::optional(std::move(report))
-                                     : std::nullopt;
+    return report;
   int64_t stages = report.schedule.shape.stages;
   report.alike.bubble = 1 - 1.0 / static_cast<double>(stages);
   report.alike.inFlight.assign(stages, 1);

@@ -7,6 +7,7 @@
 
 #include "tessera/Program/Program.h"
 #include "tessera/Schedule/Simulation.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 
@@ -20,9 +21,10 @@ struct PipelineReport {
     double flops = 0;
   };
 
-  /// Returns nothing where the program has no pipeline, or none that can be
-  /// simulated.
-  static std::optional<PipelineReport> of(const program::Program &program);
+  /// Returns nothing if the program has no pipeline, and an error if it has one
+  /// that cannot be simulated.
+  static llvm::Expected<std::optional<PipelineReport>>
+  of(const program::Program &program);
   std::string text(size_t width) const;
   llvm::json::Object json() const;
   /// Rows of requests go through the stages, which work in turn.
@@ -40,7 +42,7 @@ struct PipelineReport {
 
 private:
   bool readSchedule(const program::Pipeline &pipeline);
-  bool addStages(const program::Program &program);
+  void addStages(const program::Program &program);
   bool simulateSchedule();
   llvm::json::Array timesJson() const;
 };

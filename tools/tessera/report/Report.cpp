@@ -101,8 +101,6 @@ void Report::listMemory() {
 
 void Report::addCall(const Call &call, std::vector<ProgramWork> &work) {
   int64_t stage = call.stage.value_or(0);
-  if (stage >= programs())
-    return;
   auto once = static_cast<double>(call.flops);
   double count = once * static_cast<double>(call.times);
   flops[stage] += count;
@@ -118,9 +116,7 @@ void Report::addCall(const Call &call, std::vector<ProgramWork> &work) {
 }
 
 Error Report::addCalls(StringRef metadata) {
-  size_t count = pipeline ? pipeline->stages.size()
-                 : owners ? owners->owners.size()
-                          : 1;
+  auto count = static_cast<size_t>(program.stages());
   flops.assign(count, 0);
   recomputed.assign(count, 0);
   std::vector<ProgramWork> work;
@@ -160,7 +156,10 @@ bool Report::read(StringRef metadata) {
   program = std::move(*read);
   hidden = hiddenSize(program);
   recompute = recomputeText(program);
-  pipeline = PipelineReport::of(program);
+  auto simulated = PipelineReport::of(program);
+  if (!simulated)
+    return printMalformed(simulated.takeError());
+  pipeline = std::move(*simulated);
   owners = OwnersReport::of(program);
   countTensors();
   tensors.read(program);
