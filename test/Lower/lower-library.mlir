@@ -136,3 +136,15 @@ func.func @sums_in_chunks(%x: tensor<8x3xf32>) -> (tensor<3xf32>, tensor<f32>) {
   %z = nn.einsum "kf->" %x {dist.chunked_sums = {k = 4}} : (tensor<8x3xf32>) -> tensor<f32>
   return %y, %z : tensor<3xf32>, tensor<f32>
 }
+
+// The product adds over everything after the batch, so its rows are as long as the distance between the
+// slices' rows. It reads one piece all the same: the slice is copied.
+// CHECK-LABEL: @product_of_a_slice
+func.func @product_of_a_slice(%x: tensor<4x2x2x3x8xf32>, %w: tensor<5x2x3x8xf32>) -> tensor<4x5xf32> {
+  // CHECK: %[[SLICE:.*]] = rt.view {{.*}}parts = 2
+  // CHECK-NEXT: %[[COPY:.*]] = rt.copy %[[SLICE]]
+  // CHECK: rt.gemm %[[COPY]]
+  %a, %b = nn.unstack %x along 2 : tensor<4x2x2x3x8xf32> -> tensor<4x2x3x8xf32>, tensor<4x2x3x8xf32>
+  %y = nn.einsum "bshd,fshd->bf" %a, %w : (tensor<4x2x3x8xf32>, tensor<5x2x3x8xf32>) -> tensor<4x5xf32>
+  return %y : tensor<4x5xf32>
+}

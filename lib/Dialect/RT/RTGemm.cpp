@@ -20,8 +20,16 @@ OpOperand *GemmOp::getTiedOperand(unsigned result) {
   return isTied ? &getAccumulatorMutable()[0] : nullptr;
 }
 
+/// A leading dimension that is the width of the matrix says nothing of rows:
+/// the product reads the operand as one piece.
 int64_t GemmOp::getOperandStride(unsigned operand) {
-  return operand == 0 ? getLda() : operand == 1 ? getLdb() : 0;
+  if (operand > 1)
+    return 0;
+  auto leading = static_cast<int64_t>(operand == 0 ? getLda() : getLdb());
+  auto width = static_cast<int64_t>(operand == 0 ? getTransA() ? getM() : getK()
+                                    : getTransB() ? getK()
+                                                  : getN());
+  return leading == width ? 0 : leading;
 }
 
 int64_t GemmOp::getResultStride(unsigned result) {
