@@ -83,6 +83,21 @@ LogicalResult EinsumOp::verify() {
   if (getCompute() && !isContraction())
     return emitOpError() << "has compute = " << *getCompute()
                          << ", but is no matrix product; remove it";
+  auto chunks = (*this)->getAttrOfType<DictionaryAttr>(
+      dist::DistDialect::kChunkedSumsAttr);
+  if (!chunks)
+    return success();
+  Signature sig = Signature::parse(getSpec());
+  for (NamedAttribute chunk : chunks)
+    if (StringRef factor = chunk.getName().strref();
+        contains(sig.out, factor[0]) ||
+        llvm::none_of(sig.ins, [&](const std::string &in) {
+          return contains(in, factor[0]);
+        }))
+      return emitOpError() << "has chunks of factor '" << factor << "', which '"
+                           << getSpec()
+                           << "' does not add; name a factor of the operands "
+                              "that is not in the result";
   return success();
 }
 

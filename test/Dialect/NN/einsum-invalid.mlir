@@ -223,3 +223,19 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+
+func.func @chunks_of_no_factor(%x: tensor<4x6x8xf32>) {
+  // expected-error @+1 {{has chunks of factor 'z', which 'bsh->' does not add; name a factor of the operands that is not in the result}}
+  %z = nn.einsum "bsh->" %x {dist.chunked_sums = {z = 2}} : (tensor<4x6x8xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @chunks_of_the_result(%x: tensor<4x6x8xf32>) {
+  // expected-error @+1 {{has chunks of factor 'b', which 'bsh->b' does not add}}
+  %z = nn.einsum "bsh->b" %x {dist.chunked_sums = {b = 2}} : (tensor<4x6x8xf32>) -> tensor<4xf32>
+  return
+}
