@@ -60,3 +60,12 @@ LogicalResult tessera::nn::verifyBiasTable(Operation *op,
                            << " and a distance above "
                            << std::max<int64_t>(exact, 1);
 }
+
+LogicalResult tessera::nn::verifyCausalBiasTable(Operation *op,
+                                                 AttentionAttr attention,
+                                                 Value query, Value table) {
+  if (table && !attention.getCausal())
+    return op->emitOpError() << "adds biases by distance but is not causal; a "
+                                "row reads no keys after it";
+  return verifyBiasTable(op, attention, query, table);
+}

@@ -100,18 +100,9 @@ int64_t CachedAttentionOp::getFlops() {
   return cachedAttentionFlops(getQuery(), getKeys(), getAttention().getMask());
 }
 
-/// Checks the bias, whose buckets must all be of keys before the row: it reads
-/// no others.
-static LogicalResult verifyCausalBias(CachedAttentionOp op) {
-  if (op.getBiasTable() && !op.getAttention().getMask().causal)
-    return op.emitOpError() << "adds biases by distance but is not causal; a "
-                               "row reads no keys after it";
-  return verifyBiasTable(op, op.getAttention(), op.getQuery(),
-                         op.getBiasTable());
-}
-
 LogicalResult CachedAttentionOp::verify() {
-  if (failed(verifyCausalBias(*this)) ||
+  if (failed(verifyCausalBiasTable(*this, getAttention(), getQuery(),
+                                   getBiasTable())) ||
       failed(
           verifyOneElementType(*this, {"queries", getQuery()},
                                {{"keys", getKeys()}, {"values", getValues()}})))

@@ -5,6 +5,7 @@
 #include "lib/Dialect/RT/Segments.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/NN/AttentionMask.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -157,7 +158,9 @@ static LogicalResult verifyGradientStrides(AttentionGradOp op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyBias(*this, getBiasTable(), getLse())))
+  if (failed(verifyBias(*this, getBiasTable(), getLse())) ||
+      failed(nn::verifyBiasTable(*this, getAttention(), getQuery(),
+                                 getBiasTable())))
     return failure();
   if (failed(
           verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput()})))
@@ -176,7 +179,9 @@ LogicalResult AttentionOp::verify() {
 
 LogicalResult AttentionGradOp::verify() {
   if (failed(verifyBias(*this, getBiasTable(), getLse())) ||
-      failed(verifyBias(*this, getGradBiasTable(), getLse())))
+      failed(verifyBias(*this, getGradBiasTable(), getLse())) ||
+      failed(nn::verifyBiasTable(*this, getAttention(), getQuery(),
+                                 getBiasTable())))
     return failure();
   if (failed(
           verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput(),

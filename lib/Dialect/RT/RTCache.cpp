@@ -2,6 +2,7 @@
 
 #include "lib/Dialect/RT/AttentionShapes.h"
 #include "tessera/Dialect/NN/AttentionMask.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -64,7 +65,9 @@ LogicalResult CachedAttentionOp::verify() {
   if (failed(verifyRows(*this, query, keys, getSlots(), getPositions())) ||
       failed(verifyShape(*this, values, keys.shape())) ||
       failed(verifyElementTypes(*this, {keys, values})) ||
-      failed(verifyStride(*this, query, getRow())))
+      failed(verifyStride(*this, query, getRow())) ||
+      failed(nn::verifyCausalBiasTable(*this, getAttention(), getQuery(),
+                                       getBiasTable())))
     return failure();
   if (Value table = getBiasTable()) {
     NamedTensor biases{"a table of biases", table};

@@ -6,6 +6,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/AttentionMask.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -181,6 +182,8 @@ template <typename OpTy>
 static LogicalResult verifySlices(OpTy op, const AttentionShapes &shapes) {
   NamedTensor query{"queries", op.getQuery()}, key{"keys", op.getKey()};
   if (failed(verifyAttention(op, shapes)) ||
+      failed(nn::verifyBiasTable(op, op.getAttention(), op.getQuery(),
+                                 shapes.biasTable)) ||
       failed(verifyStride(op, query, op.getRowQ())) ||
       failed(verifyStride(op, key, op.getRowK())) ||
       failed(verifyStride(op, {"values", op.getValue()}, op.getRowV())) ||

@@ -13,9 +13,8 @@ func.func @biased(%x: !x, %l: !l, %t: !t, %i: i64) {
   // CHECK: rt.attention_grad {{.*}}, %[[I]], %[[I]], %[[I]] bias(%[[T]]) <
   // CHECK-SAME: -> ({{.*}}, tensor<32x4xf32>)
   %dq, %dk, %dv, %dt = rt.attention_grad %x, %x, %x, %x, %o, %l, %i, %i, %i bias(%t)
-      <causal, scale = 1.0> {row_q = 64 : i64, row_k = 64 : i64, row_v = 64 : i64, row_dq = 64 : i64, row_dk = 64 : i64, row_dv = 64 : i64,
-      heads_total = 4 : i64, dropout = 0.0 : f64, stream = 0
-      : i64, queries_total = 16 : i64, max_distance = 128
-      : i64} : (!x, !x, !x, !x, !x, !l, i64, i64, i64, !t) -> (!x, !x, !x, !t)
+      <causal, scale = 1.0, max_distance = 128> {row_q = 64 : i64, row_k = 64 : i64, row_v = 64 : i64, row_dq = 64 : i64,
+      row_dk = 64 : i64, row_dv = 64 : i64, heads_total = 4 : i64, dropout = 0.0 : f64, stream = 0 : i64,
+      queries_total = 16 : i64} : (!x, !x, !x, !x, !x, !l, i64, i64, i64, !t) -> (!x, !x, !x, !t)
   return
 }

@@ -77,3 +77,15 @@ func.func @outputs_of_fewer_rows(%c: !c, %q: !q, %s: !s) {
       : (!q, !c, !c, !s, !s) -> tensor<1x5x2x8xf32>
   return
 }
+
+// -----
+
+!c = tensor<1x4x16x2x8xf32>
+!q = tensor<1x6x2x8xf32>
+!s = tensor<1x6xi32>
+func.func @biases_after_the_row(%c: !c, %q: !q, %s: !s, %t: tensor<8x2xf32>) {
+  // expected-error @+1 {{adds biases by distance but is not causal; a row reads no keys after it}}
+  %o = rt.cached_attention %q, %c, %c at %s, %s bias %t <scale = 1.0, max_distance = 9> {row = 16 : i64}
+      : (!q, !c, !c, !s, !s, tensor<8x2xf32>) -> !q
+  return
+}

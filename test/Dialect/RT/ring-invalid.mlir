@@ -142,3 +142,15 @@ func.func @gradients_of_fewer_values(%x: !x, %v: !v, %l: tensor<2x3x4xf32>, %s: 
       : (!x, !x, !x, !v, !x, tensor<2x3x4xf32>, i64, i64, i64, i64) -> (!x, !x, !v)
   return
 }
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+func.func @distance_in_a_ring(%x: !x, %l: tensor<2x3x4xf32>, %s: i64) {
+  // expected-error @+1 {{has max_distance = 7 but no table of biases; give both or none}}
+  %dq, %dk, %dv = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s
+      <causal, scale = 1.0, max_distance = 7> {dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64,
+      queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, stream = 0 : i64}
+      : (!x, !x, !x, !x, !x, tensor<2x3x4xf32>, i64, i64, i64, i64) -> (!x, !x, !x)
+  return
+}

@@ -40,6 +40,12 @@ mlir::LogicalResult verifyBiasTable(mlir::Operation *op,
                                     AttentionAttr attention, mlir::Value query,
                                     mlir::Value table);
 
+/// Does the same for attention over a cache, whose biases must be of keys
+/// before the row: it reads no others.
+mlir::LogicalResult verifyCausalBiasTable(mlir::Operation *op,
+                                          AttentionAttr attention,
+                                          mlir::Value query, mlir::Value table);
+
 /// Each token has gates that are not 0 for `k` experts of `total`; 1 of 1 if
 /// the op that makes the gates is not in sight.
 struct RoutedShare {
