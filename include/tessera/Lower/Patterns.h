@@ -1,7 +1,7 @@
 //===- Patterns.h - the lowering of ops, by family --------------*- C++ -*-===//
 // An op is lowered where its family is, in lib/Lower/Ops. A pattern matches
-// before it changes anything, and refuses with notifyMatchFailure. The passes
-// visit each op once, in program order, and do not visit what patterns create.
+// before it changes anything, and refuses with notifyMatchFailure. Each set of
+// patterns visits an op once, and none that patterns create.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LOWER_PATTERNS_H

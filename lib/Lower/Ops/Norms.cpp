@@ -4,6 +4,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Lower/Patterns.h"
 #include <map>
+#include <memory>
 
 using namespace mlir;
 using namespace tessera;

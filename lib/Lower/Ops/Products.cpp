@@ -3,6 +3,7 @@
 #include "lib/Lower/ChunkedSums.h"
 #include "lib/Lower/GemmForm.h"
 #include "lib/Lower/Ops/Replace.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Lower/Patterns.h"

@@ -1,6 +1,6 @@
 //===- NNAttention.td - what a model says about attention --*- tablegen -*-===//
 // All ops of attention carry this attribute, those of nn and those of rt, and
-// passes copy it unopened. docs/Architecture.md says who reads a field.
+// passes copy it and read its mask alone. docs/Architecture.md says who reads a field.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_DIALECT_NN_NNATTENTION_TD
