@@ -69,7 +69,7 @@ ControlMessage receiveControl(const Socket &socket, std::string *text,
   if (message.kind < ControlMessage::Failed ||
       message.kind > ControlMessage::Goodbye || message.textBytes < 0 ||
       message.textBytes > longestText)
-    fail(TSR_IO, peerHost(socket), " sent what is no message");
+    fail(TSR_IO, peerName(socket), " sent what is no message");
   text->resize(message.textBytes);
   receiveAll(socket, text->data(), text->size(), deadline);
   return message;

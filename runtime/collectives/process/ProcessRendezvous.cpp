@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 // Connections of strangers that are open at a time, and bytes of their
 // messages.
 static constexpr size_t mostStrangers = 64, mostStrangeBytes = 1 << 23;
+// The name of a pod of Kubernetes is known some time after it has started.
+static constexpr std::chrono::seconds nameTime{30};
+static constexpr std::chrono::milliseconds lookUpAgainAfter{200};
 // Connections between two processes: those of ProcessLink.
 static constexpr int64_t purposes = 3;
 // A side to which many come may close a connection; it is called again after
@@ -197,6 +200,7 @@ private:
       reception.refuse(Refusal::OtherRun, visitor.socket, why);
       return 0;
     }
+    visitor.socket.setRank(concat("rank ", greeting.rank));
     slot(greeting.rank, greeting.purpose) = std::move(visitor.socket);
     return 1;
   }
@@ -278,16 +282,26 @@ static Hello helloOf(const ProcessOptions &options, const Agreement &agreement,
           machineName(),   agreement,    options.processor};
 }
 
+/// Opens the doors of rank 0, once its name is known.
+static std::vector<Socket> openDoors(const ProcessOptions &options,
+                                     const Address &address,
+                                     Deadline deadline) {
+  Deadline until = std::min(deadline, Clock::now() + nameTime);
+  while (numericHosts(address).empty() && Clock::now() < until)
+    std::this_thread::sleep_for(lookUpAgainAfter);
+  std::vector<Socket> doors = listenOn(address);
+  for (const Socket &door : doors)
+    requireTrust(options, ownHost(door));
+  return doors;
+}
+
 /// The others call rank 0 where they met.
 static ProcessLinks joinAsFirst(const ProcessOptions &options,
                                 const Agreement &agreement,
                                 const Secret &secret, Deadline deadline) {
   Address address = parseAddress(options.rendezvous);
-  std::vector<Socket> doors = listenOn(address);
-  for (const Socket &door : doors)
-    requireTrust(options, ownHost(door));
-  Reception reception(std::move(doors), secret, limitsFor(options),
-                      options.note);
+  Reception reception(openDoors(options, address, deadline), secret,
+                      limitsFor(options), options.note);
   RendezvousHub hub(options, reception,
                     helloOf(options, agreement, address.port));
   hub.gather(deadline);
@@ -343,11 +357,9 @@ static const Agreement &comparison() {
 static SharedProcessor compareAsFirst(const ProcessOptions &options,
                                       const Secret &secret, Deadline deadline) {
   Address address = parseAddress(options.rendezvous);
-  std::vector<Socket> doors = listenOn(address);
-  for (const Socket &door : doors)
-    requireTrust(options, ownHost(door));
   std::optional<Reception> reception;
-  reception.emplace(std::move(doors), secret, limitsFor(options), options.note);
+  reception.emplace(openDoors(options, address, deadline), secret,
+                    limitsFor(options), options.note);
   RendezvousHub hub(options, *reception,
                     helloOf(options, comparison(), address.port));
   hub.gather(deadline);

@@ -87,6 +87,7 @@ void RendezvousHub::welcome(Visitor visitor) {
   std::string difference;
   if (auto why = objection(visitor.message, &hello, &difference))
     return refuse(visitor.socket, *why);
+  visitor.socket.setRank(concat("rank ", hello.rank));
   seat({std::move(visitor.socket), std::move(hello), true,
         std::move(difference)});
 }

@@ -56,9 +56,16 @@ Address parseAddress(const std::string &text) {
   return {host, port};
 }
 
+/// Returns an address in numbers.
+static std::string numericHost(const sockaddr *address, socklen_t bytes) {
+  char host[NI_MAXHOST] = "";
+  getnameinfo(address, bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  return host;
+}
+
 /// Small messages go at once; nothing is inherited by children.
-static Socket prepared(int descriptor) {
-  Socket socket(descriptor);
+static Socket prepared(int descriptor, std::string peer = "") {
+  Socket socket(descriptor, std::move(peer));
   if (!socket)
     return socket;
   int on = 1;
@@ -72,11 +79,8 @@ static std::string hostOf(const Socket &socket,
                           int (*nameOf)(int, sockaddr *, socklen_t *)) {
   sockaddr_storage address{};
   socklen_t bytes = sizeof address;
-  char host[NI_MAXHOST] = "";
   auto *any = reinterpret_cast<sockaddr *>(&address);
-  if (nameOf(socket.get(), any, &bytes) == 0)
-    getnameinfo(any, bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
-  return host;
+  return nameOf(socket.get(), any, &bytes) == 0 ? numericHost(any, bytes) : "";
 }
 
 std::string ownHost(const Socket &socket) {
@@ -84,7 +88,16 @@ std::string ownHost(const Socket &socket) {
 }
 
 std::string peerHost(const Socket &socket) {
-  return hostOf(socket, getpeername);
+  const std::string &known = socket.peerAddress();
+  return known.empty() ? hostOf(socket, getpeername) : known;
+}
+
+std::string peerName(const Socket &socket) {
+  std::string host = peerHost(socket);
+  if (host.empty())
+    host = "an unknown address";
+  const std::string &rank = socket.rankText();
+  return rank.empty() ? host : concat(rank, " at ", host);
 }
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -96,7 +109,8 @@ static Addresses resolve(const Address &address, std::string *why) {
   int code = getaddrinfo(address.host.c_str(),
                          std::to_string(address.port).c_str(), &hints, &found);
   if (code != 0)
-    *why = gai_strerror(code);
+    *why = concat("the host name '", address.host, "' does not resolve (",
+                  gai_strerror(code), ")");
   return Addresses(code == 0 ? found : nullptr, freeaddrinfo);
 }
 
@@ -117,19 +131,44 @@ static Socket listenAt(const addrinfo &at) {
   return socket;
 }
 
+static bool isOutOfFiles(int code) { return code == EMFILE || code == ENFILE; }
+
+static const char *const moreFiles =
+    "; raise the limit of open files (ulimit -n)";
+
+/// Returns what helps against an error of a socket; 0: its host has no address.
+static const char *remedyFor(int code) {
+  if (isOutOfFiles(code))
+    return moreFiles;
+  switch (code) {
+  case 0:
+    return "; set MASTER_ADDR or --rendezvous to a name that every host "
+           "resolves, or to an address";
+  case EADDRNOTAVAIL:
+    return "; rank 0 must run on the host that the rendezvous names";
+  case EADDRINUSE:
+    return "; choose another port for the rendezvous";
+  case EACCES:
+    return "; choose a port above 1023 for the rendezvous";
+  case ECONNREFUSED:
+    return "; no process listens there: it has not started or has ended, or "
+           "the rendezvous is elsewhere";
+  case ETIMEDOUT:
+  case EHOSTUNREACH:
+  case ENETUNREACH:
+    return "; all ports of the hosts must be open to each other";
+  default:
+    return "";
+  }
+}
+
 [[noreturn]] static void failToListen(const Address &address, int code,
                                       const std::string &why) {
-  fail(TSR_IO, "cannot listen on ", address.text(), ": ", why,
-       code == EADDRNOTAVAIL
-           ? "; rank 0 must run on the host that the rendezvous names"
-           : "; choose another port for the rendezvous");
+  fail(TSR_IO, "cannot listen on ", address.text(), ": ", why, remedyFor(code));
 }
 
 static std::string numericHost(const addrinfo &at) {
-  char host[NI_MAXHOST] = "";
-  getnameinfo(at.ai_addr, at.ai_addrlen, host, sizeof host, nullptr, 0,
-              NI_NUMERICHOST);
-  return host;
+  return numericHost(at.ai_addr, at.ai_addrlen);
 }
 
 std::vector<std::string> numericHosts(const Address &address) {
@@ -211,16 +250,19 @@ static bool waitFor(const Socket &socket, short events, Deadline deadline) {
   }
 }
 
-/// Attempts once to connect to one address; gives the reason if that fails.
-static Socket tryConnect(const addrinfo &to, Deadline deadline,
-                         std::string *why) {
-  Socket socket = prepared(::socket(to.ai_family, SOCK_STREAM, 0));
+/// Attempts once to connect to one address; invalid with errno if that fails.
+static Socket tryConnect(const addrinfo &to, Deadline deadline) {
+  std::string host = numericHost(to);
+  Socket socket =
+      prepared(::socket(to.ai_family, SOCK_STREAM, 0), std::move(host));
   int flags = socket ? fcntl(socket.get(), F_GETFL) : 0, error = 0;
   if (socket)
     fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK);
   if (!socket || (connect(socket.get(), to.ai_addr, to.ai_addrlen) != 0 &&
                   errno != EINPROGRESS)) {
-    *why = std::strerror(errno);
+    int code = errno;
+    socket.close();
+    errno = code;
     return Socket();
   }
   socklen_t bytes = sizeof error;
@@ -229,7 +271,6 @@ static Socket tryConnect(const addrinfo &to, Deadline deadline,
   else
     getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
   if (error != 0) {
-    *why = std::strerror(error);
     socket.close();
     errno = error;
     return Socket();
@@ -240,25 +281,40 @@ static Socket tryConnect(const addrinfo &to, Deadline deadline,
 
 Socket connectTo(const Address &address, const std::string &what,
                  Deadline deadline, Listening listening) {
-  std::string why = "no time";
+  std::string why;
+  int code = 0;
   do {
     Addresses found = resolve(address, &why);
     bool refused = false;
+    code = 0;
     for (addrinfo *to = found.get(); to; to = to->ai_next) {
-      if (Socket socket = tryConnect(*to, deadline, &why))
+      if (Socket socket = tryConnect(*to, deadline)) {
+        socket.setRank(what);
         return socket;
-      refused |= errno == ECONNREFUSED;
+      }
+      code = errno;
+      why = std::strerror(code);
+      refused |= code == ECONNREFUSED;
     }
+    if (isOutOfFiles(code)) // waiting does not help
+      fail(TSR_IO, "cannot reach ", what, " at ", address.text(), ": ", why,
+           remedyFor(code));
     if (refused && listening == Listening::Already)
       fail(TSR_ABORTED, "the process of ", what, " at ", address.text(),
            " has ended before all were connected");
     std::this_thread::sleep_for(retryAfter);
   } while (Clock::now() < deadline);
-  fail(TSR_TIMEOUT, "cannot reach ", what, " at ", address.text(), ": ", why);
+  fail(TSR_TIMEOUT, "cannot reach ", what, " at ", address.text(), ": ", why,
+       remedyFor(code));
 }
 
+/// The address is taken here: a connection that has been reset has none later.
 Socket acceptNow(const Socket &listener) {
-  return prepared(accept(listener.get(), nullptr, nullptr));
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof address;
+  auto *any = reinterpret_cast<sockaddr *>(&address);
+  int descriptor = accept(listener.get(), any, &bytes);
+  return prepared(descriptor, descriptor < 0 ? "" : numericHost(any, bytes));
 }
 
 Socket acceptFrom(const Socket &listener, Deadline deadline) {
@@ -267,14 +323,14 @@ Socket acceptFrom(const Socket &listener, Deadline deadline) {
       return socket;
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
       fail(TSR_IO, "cannot take a connection: ", std::strerror(errno),
-           "; raise the limit of open files (ulimit -n)");
+           moreFiles);
   }
   return Socket();
 }
 
 [[noreturn]] static void failLink(const Socket &socket, ssize_t result) {
   int code = errno;
-  fail(TSR_IO, "the connection to ", peerHost(socket), " broke: ",
+  fail(TSR_IO, "the connection to ", peerName(socket), " broke: ",
        result == 0 ? "closed by the other side" : std::strerror(code));
 }
 
@@ -283,7 +339,7 @@ void sendAll(const Socket &socket, const void *data, size_t bytes,
   auto *from = static_cast<const char *>(data);
   while (bytes > 0) {
     if (!waitFor(socket, POLLOUT, deadline))
-      fail(TSR_TIMEOUT, peerHost(socket), " does not read");
+      fail(TSR_TIMEOUT, peerName(socket), " does not read");
     ssize_t sent = send(socket.get(), from, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR))
       continue;
@@ -299,7 +355,7 @@ void receiveAll(const Socket &socket, void *data, size_t bytes,
   auto *to = static_cast<char *>(data);
   while (bytes > 0) {
     if (!waitFor(socket, POLLIN, deadline))
-      fail(TSR_TIMEOUT, peerHost(socket), " does not answer");
+      fail(TSR_TIMEOUT, peerName(socket), " does not answer");
     ssize_t got = recv(socket.get(), to, bytes, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
       continue;
@@ -322,7 +378,7 @@ std::string receiveText(const Socket &socket, size_t longest,
   uint32_t bytes = 0;
   receiveAll(socket, &bytes, sizeof bytes, deadline);
   if (bytes > longest)
-    fail(TSR_IO, peerHost(socket), " is no process of Tessera");
+    fail(TSR_IO, peerName(socket), " is no process of Tessera");
   std::string text;
   while (text.size() < bytes) { // memory for what has come, not for promises
     size_t begin = text.size();

@@ -20,11 +20,17 @@ int millisecondsUntil(Deadline deadline);
 class Socket {
 public:
   Socket() = default;
-  explicit Socket(int descriptor) : descriptor(descriptor) {}
+  /// `peer` is the address of the other side, in numbers. It is kept because
+  /// the system forgets it when a connection breaks.
+  explicit Socket(int descriptor, std::string peer = "")
+      : descriptor(descriptor), peer(std::move(peer)) {}
   Socket(Socket &&other) noexcept
-      : descriptor(std::exchange(other.descriptor, -1)) {}
+      : descriptor(std::exchange(other.descriptor, -1)),
+        peer(std::move(other.peer)), rank(std::move(other.rank)) {}
   Socket &operator=(Socket &&other) noexcept {
     std::swap(descriptor, other.descriptor);
+    peer.swap(other.peer);
+    rank.swap(other.rank);
     return *this;
   }
   ~Socket() { close(); }
@@ -32,9 +38,14 @@ public:
   int get() const { return descriptor; }
   explicit operator bool() const { return descriptor >= 0; }
   void close();
+  const std::string &peerAddress() const { return peer; }
+  /// Says which process is on the other side, such as "rank 3".
+  void setRank(std::string text) { rank = std::move(text); }
+  const std::string &rankText() const { return rank; }
 
 private:
   int descriptor = -1;
+  std::string peer, rank;
 };
 
 struct Address {
@@ -53,6 +64,8 @@ int portOf(const Socket &listener);
 /// Returns the address of this side and of the other one, in numbers.
 std::string ownHost(const Socket &socket);
 std::string peerHost(const Socket &socket);
+/// Returns what errors call the other side; never empty.
+std::string peerName(const Socket &socket);
 bool isLoopback(const std::string &host);
 /// Returns the addresses of a host, in numbers; none if it is not known.
 std::vector<std::string> numericHosts(const Address &address);

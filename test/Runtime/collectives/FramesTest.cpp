@@ -106,7 +106,7 @@ std::pair<std::string, double> waitForByte(const Socket &socket,
 TEST(Socket, SilentProcessIsGivenUpAtTheDeadline) {
   Pair pair;
   auto [why, seconds] = waitForByte(pair.near, std::chrono::milliseconds(200));
-  EXPECT_EQ(why, "127.0.0.1 does not answer");
+  EXPECT_EQ(why, "itself at 127.0.0.1 does not answer");
   EXPECT_GE(seconds, 0.2);
 }
 

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace tessera;
 using namespace fixture;
@@ -189,6 +192,96 @@ TEST(Rendezvous, OccupiedPortIsAnError) {
             concat("cannot listen on ", at,
                    ": Address already in use; choose another port for the "
                    "rendezvous"));
+}
+
+/// No name has a part of more than 63 letters, so that nobody is asked for it.
+TEST(Rendezvous, UnknownHostIsNoMatterOfPorts) {
+  std::string host(70, 'x');
+  for (int64_t rank : {0, 1}) {
+    ProcessOptions options = processOf(rank, 2, host + ":4000");
+    options.timeout = std::chrono::milliseconds(1);
+    std::string message = joinAs(options).message;
+    EXPECT_EQ(message.find(concat(rank == 0 ? "cannot listen on "
+                                            : "cannot reach rank 0 at ",
+                                  host, ":4000: the host name '", host,
+                                  "' does not resolve (")),
+              0u)
+        << message;
+    EXPECT_NE(message.find("); set MASTER_ADDR or --rendezvous to a name that "
+                           "every host resolves, or to an address"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(message.find("port"), std::string::npos) << message;
+  }
+}
+
+/// Closes with a reset, after which the system has no address of this side.
+void reset(Socket socket) {
+  linger now{1, 0};
+  setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+std::string receiveFails(const Socket &socket) {
+  try {
+    char byte;
+    receiveAll(socket, &byte, 1, soon());
+  } catch (const Error &error) {
+    return error.status.message;
+  }
+  return "";
+}
+
+TEST(Rendezvous, BrokenConnectionIsOfSomebody) {
+  std::vector<Socket> doors = listenOn({"127.0.0.1", 0});
+  Address at{"127.0.0.1", portOf(doors[0])};
+  Socket caller = connectTo(at, "rank 7", soon());
+  Socket called = acceptFrom(doors[0], soon());
+  reset(std::move(caller));
+  EXPECT_EQ(receiveFails(called), "the connection to 127.0.0.1 broke: "
+                                  "Connection reset by peer");
+  EXPECT_EQ(peerHost(called), "127.0.0.1");
+
+  caller = connectTo(at, "rank 7", soon());
+  reset(acceptFrom(doors[0], soon()));
+  EXPECT_EQ(receiveFails(caller), "the connection to rank 7 at 127.0.0.1 "
+                                  "broke: Connection reset by peer");
+
+  // The caller has gone before it is taken.
+  caller = connectTo(at, "rank 7", soon());
+  reset(std::move(caller));
+  if (Socket late = acceptFrom(doors[0], soon())) {
+    EXPECT_EQ(peerName(late), "127.0.0.1");
+  }
+  EXPECT_EQ(peerName(Socket()), "an unknown address");
+}
+
+TEST(Rendezvous, TooManyFilesAreNoMatterOfPorts) {
+  std::vector<Socket> doors = listenOn({"127.0.0.1", 0});
+  Address at{"127.0.0.1", portOf(doors[0])};
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  // A descriptor must be below the limit, and the lowest that is free is taken.
+  int free = dup(0);
+  close(free);
+  rlimit few = {static_cast<rlim_t>(free), limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::string connecting, listening;
+  try {
+    connectTo(at, "rank 7", Deadline::max());
+  } catch (const Error &error) {
+    connecting = error.status.message;
+  }
+  try {
+    listenOn({"127.0.0.1", 0});
+  } catch (const Error &error) {
+    listening = error.status.message;
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(connecting, concat("cannot reach rank 7 at ", at.text(),
+                               ": Too many open files; raise the limit of open "
+                               "files (ulimit -n)"));
+  EXPECT_EQ(listening, "cannot listen on 127.0.0.1:0: Too many open files; "
+                       "raise the limit of open files (ulimit -n)");
 }
 
 TEST(Rendezvous, AddressIsChecked) {
