@@ -3,6 +3,7 @@
 Starts are what these tests cost. RUN lines start Python as %python, since python3 may be a version manager's script, and
 a check of several things in one output reads it with several prefixes of one FileCheck, or saves it.
 """
+import importlib.util
 import os
 import shutil
 import sys
@@ -30,9 +31,16 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%{cmake}", config.cmake))
 for name in ("cc", "cxx", "cpack", "libdir"):
     config.substitutions.append(("%%{%s}" % name, getattr(config, name)))
-for tool in ("pkg-config", "groff", "fish", "zsh", "dpkg-shlibdeps", "chromium"):
+for tool in ("pkg-config", "groff", "fish", "zsh", "dpkg-shlibdeps", "chromium", "torchrun", "mpirun.openmpi",
+             "mpirun.mpich"):
     if shutil.which(tool):
         config.available_features.add(tool)
+# Root may start its daemons.
+if os.geteuid() == 0 and all(shutil.which(tool, path=os.environ.get("PATH", "") + os.pathsep + "/usr/sbin")
+                             for tool in ("slurmctld", "slurmd", "srun", "munged")):
+    config.available_features.add("slurm")
+if importlib.util.find_spec("yaml"):
+    config.available_features.add("pyyaml")
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
 if ptxas:
     config.available_features.add("ptxas")

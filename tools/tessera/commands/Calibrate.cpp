@@ -23,6 +23,7 @@ namespace {
 class Calibrate : public Command {
 public:
   void declare(CLI::App &app) override;
+  void check(CLI::App &app) override { requireOneProcess(app); }
   int run() override;
 
 private:

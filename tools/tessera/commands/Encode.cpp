@@ -482,6 +482,7 @@ void Encode::declare(CLI::App &app) {
 
 void Encode::check(CLI::App &app) {
   plan.read(app);
+  requireOneProcess(app);
   ProgramSet &programs = options.plan.programs;
   if (plan.isGiven("--programs") && !encodes(programs))
     refuse("encode runs the program that encodes texts, but --programs asks "

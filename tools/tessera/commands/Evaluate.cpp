@@ -311,7 +311,9 @@ int Evaluate::run() {
       weightsBeside(options).empty())
     return printError("nothing says which parameters are to be evaluated; give "
                       "--checkpoint or --load-weights");
-  if (std::string problem = limitRanks(options); !problem.empty())
+  if (std::string problem =
+          firstOf({limitRanks(options), prepareProcess(options)});
+      !problem.empty())
     return printError(problem);
   if (std::string problem = checkNamedFiles(); !problem.empty())
     return printError(problem);

@@ -113,6 +113,7 @@ void Explore::declare(CLI::App &app) {
 
 void Explore::check(CLI::App &app) {
   plan.read(app);
+  requireOneProcess(app);
   if (options.isArtifact())
     refuse("'" + options.model +
            "' is compiled already: its mesh cannot change, and it does not "

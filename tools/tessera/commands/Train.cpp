@@ -136,7 +136,9 @@ std::string Train::prepare() {
   handleStopSignals(options.launch.rank == 0);
   if (!options.launch.isAlone())
     setErrorRank(options.launch.rank);
-  if (std::string problem = limitRanks(options); !problem.empty())
+  if (std::string problem =
+          firstOf({limitRanks(options), prepareProcess(options)});
+      !problem.empty())
     return problem;
   resumeIfAny(options);
   shareFiles(options);

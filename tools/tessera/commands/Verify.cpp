@@ -442,6 +442,7 @@ void Verify::declare(CLI::App &app) {
 /// Refuses programs whose numbers cannot be compared.
 void Verify::check(CLI::App &app) {
   plan.read(app);
+  requireOneProcess(app);
   plan.checkRules(plan.given());
   if (options.plan.optimizer.kind == OptimizerKind::Lion)
     refuse("verify cannot compare steps of --optimizer lion: the sign of a "

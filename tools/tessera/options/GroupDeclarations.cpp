@@ -51,7 +51,8 @@ void tessera::declare(CLI::App &app, LaunchOptions &options) {
           "Time to wait for a process that saves or loads (default: 1800000)");
   app.add_option("--rendezvous", options.rendezvous,
                  "Where rank 0 of several processes listens (default: "
-                 "MASTER_ADDR and MASTER_PORT + 1)")
+                 "MASTER_ADDR and MASTER_PORT + 1; without them Slurm's first "
+                 "host, or this one if it has all processes)")
       ->type_name("HOST:PORT");
   app.add_option("--secret-file", options.secretFile,
                  "File with what all processes know and nobody else, at least "
@@ -168,22 +169,49 @@ static void readSecret(LaunchOptions &options) {
     refuse("--secret-file: " + why);
 }
 
+/// Of several hosts, mpirun does not say which one has rank 0.
+static void requireRendezvous(const Launch &launch) {
+  if (!launch.rendezvous.empty())
+    return;
+  std::string here = launch.localSize
+                         ? ", " + std::to_string(launch.localSize) +
+                               " of them "
+                               "on this host"
+                         : "";
+  refuse(launch.launcher + " has started " + std::to_string(launch.worldSize) +
+         " processes (" + launch.sizeName + ")" + here +
+         ", and there is no MASTER_ADDR, the host of rank 0; pass it to all of "
+         "them (Open MPI: -x MASTER_ADDR=HOST, MPICH: -genv MASTER_ADDR HOST), "
+         "or give --rendezvous HOST:PORT");
+}
+
 void tessera::check(LaunchOptions &options) {
   Launch &launch = options.launch;
   refuseUnless(readLaunch(std::getenv, launch));
   if (launch.isAlone()) {
     if (!options.rendezvous.empty() || options.communicator == "tcp")
       refuse("--rendezvous and --communicator tcp are for several processes, "
-             "but RANK and WORLD_SIZE are not set; start with torchrun or "
-             "srun");
+             "but this one is alone; start with torchrun, mpirun or srun, or "
+             "set RANK and WORLD_SIZE");
     return;
   }
   if (!options.rendezvous.empty())
     launch.rendezvous = options.rendezvous;
+  requireRendezvous(launch);
   readSecret(options);
   if (options.communicator == "threads")
     refuse("--communicator threads is for one process, but the environment "
            "says that there are " +
-           std::to_string(launch.worldSize) +
-           " (WORLD_SIZE or SLURM_NTASKS); start one process, or leave it out");
+           std::to_string(launch.worldSize) + " (" + launch.sizeName +
+           "); start one process, or leave it out");
+}
+
+void tessera::requireOneProcess(const CLI::App &app) {
+  Launch launch;
+  refuseUnless(readLaunch(std::getenv, launch));
+  if (!launch.isAlone())
+    refuse(app.get_name() + " has all ranks in one process, but " +
+           launch.launcher + " has started " +
+           std::to_string(launch.worldSize) + " processes (" + launch.sizeName +
+           "); start one, without " + launch.launcher);
 }

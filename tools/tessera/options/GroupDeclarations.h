@@ -36,6 +36,8 @@ void requireCluster(CLI::App &app, std::string &cluster);
 /// Reads the environment and the secret. Refuses what one process, or several,
 /// cannot have.
 void check(LaunchOptions &options);
+/// Refuses to do in each process of a launcher what is meant for one.
+void requireOneProcess(const CLI::App &app);
 
 } // namespace tessera
 

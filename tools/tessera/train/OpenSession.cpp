@@ -6,6 +6,7 @@
 #include "tools/tessera/report/PrintError.h"
 #include <algorithm>
 #include <sstream>
+#include <sys/resource.h>
 
 using namespace tessera;
 
@@ -23,6 +24,26 @@ static void describeProcess(const RunSettings &options,
   wanted.secret = options.secret.c_str();
   wanted.trusts_network = options.trustsNetwork;
   wanted.note = [](void *, const char *text) { printNote(text); };
+}
+
+/// A process has three connections to each other one. Soft limits are low for
+/// the sake of programs that count their files with select(2); this is none.
+static std::string allowConnections(const Launch &launch) {
+  // Files of the program itself, and connections that are not known yet.
+  constexpr rlim_t others = 24;
+  rlim_t needed = 3 * static_cast<rlim_t>(launch.worldSize - 1) + others;
+  rlimit limit = {};
+  if (launch.isAlone() || getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY)
+    return "";
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max >= needed)
+    return "";
+  return "a process of " + std::to_string(launch.worldSize) + " needs " +
+         std::to_string(needed) + " open files, but may have " +
+         std::to_string(limit.rlim_max) +
+         "; raise the hard limit (ulimit -Hn, or LimitNOFILE= of the service "
+         "that starts it)";
 }
 
 bool tessera::agreeOnProcessor(RunSettings &options) {
@@ -56,15 +77,33 @@ static int32_t threadsOf(const RunSettings &options) {
                                     options.threads / processes, 1));
 }
 
+static std::string processesProblem(const RunSettings &options, int64_t ranks) {
+  const Launch &launch = options.launch;
+  if (launch.isAlone() || launch.worldSize == ranks)
+    return "";
+  std::string processes = std::to_string(launch.worldSize);
+  return "'" + options.model + "' has a mesh of " + counted(ranks, "rank") +
+         ", but there are " + processes +
+         " processes; start one process per rank, or one for all ranks, or " +
+         (options.isArtifact() ? "compile it for" : "give") + " a mesh of " +
+         processes + " ranks, such as --mesh dp=" + processes + "; " +
+         launch.launcher + " counts processes in " + launch.sizeName;
+}
+
+std::string tessera::prepareProcess(const RunSettings &options) {
+  std::string problem =
+      options.isArtifact()
+          ? ""
+          : processesProblem(options, options.plan.mesh.ranks());
+  return problem.empty() ? allowConnections(options.launch) : problem;
+}
+
 OpenedSession tessera::openSession(const RunSettings &options,
                                    const tsr_artifact *artifact) {
-  const Launch &launch = options.launch;
-  int64_t ranks = tsr_artifact_ranks(artifact);
-  if (!launch.isAlone() && launch.worldSize != ranks) {
-    printError("'" + options.model + "' has a mesh of " +
-               counted(ranks, "rank") + ", but there are " +
-               std::to_string(launch.worldSize) +
-               " processes; start one process per rank, or one for all ranks");
+  if (std::string problem =
+          processesProblem(options, tsr_artifact_ranks(artifact));
+      !problem.empty()) {
+    printError(problem);
     return nullptr;
   }
   tsr_session_options wanted = {};

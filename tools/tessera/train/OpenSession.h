@@ -24,6 +24,12 @@ bool agreeOnProcessor(RunSettings &options);
 OpenedSession openSession(const RunSettings &options,
                           const tsr_artifact *artifact);
 
+/// Allows a process its connections to the others. Returns what is wrong if it
+/// may not have as many, or if the mesh that the model is compiled for has not
+/// as many ranks as there are processes, else "". openSession says the latter
+/// of an artifact, whose mesh is not known before.
+std::string prepareProcess(const RunSettings &options);
+
 /// Prints what loading or saving weights has to say, in the first process.
 void printNotes(const RunSettings &options, const tsr_session *session);
 

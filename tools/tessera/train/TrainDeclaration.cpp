@@ -218,11 +218,12 @@ void TrainDeclaration::checkEvaluation(CLI::App &app) const {
 void TrainDeclaration::check(CLI::App &app, RecipeReader readRecipe) {
   plan.read(app);
   applyRecipe(app, plan, options, readRecipe);
+  // Which programs a run needs depends on whether it has several processes.
+  tessera::check(static_cast<LaunchOptions &>(options));
+  options.isFirstProcess = options.launch.rank == 0;
   checkSamples();
   plan.requireTraining();
   plan.checkRules(plan.given());
-  tessera::check(static_cast<LaunchOptions &>(options));
-  options.isFirstProcess = options.launch.rank == 0;
   checkCheckpoints(app);
   refuseUnless(takeWeights(options.data, options.dataWeights));
   checkLength();
