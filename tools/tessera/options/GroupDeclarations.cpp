@@ -169,7 +169,7 @@ static void readSecret(LaunchOptions &options) {
     refuse("--secret-file: " + why);
 }
 
-/// Of several hosts, mpirun does not say which one has rank 0.
+/// Mpirun does not say which of several hosts has rank 0.
 static void requireRendezvous(const Launch &launch) {
   if (!launch.rendezvous.empty())
     return;

@@ -34,7 +34,7 @@ constexpr Variables kVariables[] = {
      "SLURM_LOCALID", nullptr},
 };
 
-/// What one launcher says.
+/// Holds what one launcher says.
 struct Claim {
   Variables names;
   int64_t rank = 0, size = 1, localRank = 0, localSize = 0;

@@ -218,7 +218,7 @@ void TrainDeclaration::checkEvaluation(CLI::App &app) const {
 void TrainDeclaration::check(CLI::App &app, RecipeReader readRecipe) {
   plan.read(app);
   applyRecipe(app, plan, options, readRecipe);
-  // Which programs a run needs depends on whether it has several processes.
+  // Samples need all ranks in one process.
   tessera::check(static_cast<LaunchOptions &>(options));
   options.isFirstProcess = options.launch.rank == 0;
   checkSamples();
