@@ -216,6 +216,11 @@ TEST(LaunchEnvironment, TorchrunInsideOthersCounts) {
     EXPECT_EQ(launch.launcher, "torchrun");
     EXPECT_EQ(launchOf(torchrun(5, 8, 4) + outer).rank, 5) << "by LOCAL_*";
   }
+  // Other launchers than torchrun set no more than the ranks.
+  const Variables byHand = {{"RANK", "5"}, {"WORLD_SIZE", "8"}};
+  for (const Variables &outer :
+       {slurmStep(1, 2, 1), openMpi(1, 2, 1), mpich(1, 2, 1)})
+    EXPECT_EQ(launchOf(byHand + outer).rank, 5);
   // A script may hand on what another launcher says.
   EXPECT_EQ(launchOf(torchrun(1, 2, 2) + openMpi(1, 2, 2)).rank, 1);
   EXPECT_EQ(launchOf(torchrun(1, 2, 2) + slurmBatch(8)).rank, 1);
@@ -238,8 +243,11 @@ TEST(LaunchEnvironment, LaunchersThatContradictEachOther) {
            torchrun(0, 2, 2) + openMpi(1, 2, 2), // another rank
            torchrun(3, 4, 4) + slurmStep(0, 2, 1) +
                Variables{{"GROUP_WORLD_SIZE", "1"}}, // two runs of torchrun
-           openMpi(0, 1, 1) + slurmStep(1, 2, 1),    // srun -n 2 mpirun -n 1
-           openMpi(0, 2, 2) + slurmStep(1, 4, 4),    // srun -n 4 mpirun -n 2
+           Variables{{"RANK", "1"}, {"WORLD_SIZE", "2"}} + slurmStep(0, 2, 1),
+           Variables{{"RANK", "5"}, {"WORLD_SIZE", "8"}} + slurmStep(1, 2, 2),
+           Variables{{"RANK", "2"}, {"WORLD_SIZE", "3"}} + openMpi(0, 2, 1),
+           openMpi(0, 1, 1) + slurmStep(1, 2, 1), // srun -n 2 mpirun -n 1
+           openMpi(0, 2, 2) + slurmStep(1, 4, 4), // srun -n 4 mpirun -n 2
            mpich(0, 2, 2) + slurmStep(1, 4, 2),
        })
     EXPECT_NE(problemOf(wrong).find("would belong to two runs"),

@@ -73,7 +73,8 @@ private:
   std::vector<Claim> readClaims();
   void checkUnknown();
   void checkTogether(const Claim &inner, const Claim &outer);
-  bool startsOncePerHost(const Claim &inner, const Claim &outer);
+  bool isOncePerHost(const Claim &claim);
+  bool starts(const Claim &outer, const Claim &inner);
   std::string hostOf(const Claim &claim) const;
   int64_t portOf(const Claim &claim);
 
@@ -187,23 +188,30 @@ std::vector<Claim> Reader::readClaims() {
 // A launcher that another one has started
 //===----------------------------------------------------------------------===//
 
+/// Returns whether a launcher has started one process on each host.
+bool Reader::isOncePerHost(const Claim &claim) {
+  return claim.names.kind == Kind::Slurm
+             ? number("SLURM_STEP_NUM_NODES", 0) == claim.size
+             : claim.localSize == 1;
+}
+
 /// Returns whether the outer launcher has started the inner one, or its
-/// daemons, once on each host: then both are right.
-bool Reader::startsOncePerHost(const Claim &inner, const Claim &outer) {
+/// daemons: then both are right.
+bool Reader::starts(const Claim &outer, const Claim &inner) {
   if (inner.size < 2)
     return false;
   if (inner.names.kind != Kind::Torchrun)
-    return outer.names.kind == Kind::Slurm &&
-           number("SLURM_STEP_NUM_NODES", 0) == outer.size;
-  int64_t hosts = inner.localSize > 0 && inner.size % inner.localSize == 0
-                      ? inner.size / inner.localSize
-                      : 0;
-  return number("GROUP_WORLD_SIZE", hosts) == outer.size;
+    return outer.names.kind == Kind::Slurm && isOncePerHost(outer);
+  if (has("GROUP_WORLD_SIZE")) // It counts the torchruns.
+    return number("GROUP_WORLD_SIZE", 0) == outer.size;
+  if (inner.localSize > 0)
+    return inner.size == inner.localSize * outer.size;
+  return inner.size > outer.size && inner.size % outer.size == 0 &&
+         isOncePerHost(outer);
 }
 
 void Reader::checkTogether(const Claim &inner, const Claim &outer) {
-  if (outer.size < 2 || inner.isSameAs(outer) ||
-      startsOncePerHost(inner, outer))
+  if (outer.size < 2 || inner.isSameAs(outer) || starts(outer, inner))
     return;
   complain(
       inner.text() + ", but " + outer.text() +
