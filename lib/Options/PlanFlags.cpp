@@ -352,6 +352,29 @@ std::string tessera::setFlag(PlanOptions &plan, const std::string &name,
   return "unknown flag '" + name + "'";
 }
 
+/// A flag reads what a plan has, unless it is the default.
+template <typename Field>
+static std::string checkValue(const std::string &flag, FlagCheck check,
+                              const Field &value, const Field &standard) {
+  const std::string text = flagText(check, value);
+  Field read = standard;
+  return text == flagText(check, standard) ? ""
+                                           : readFlag(flag, check, text, read);
+}
+
+std::string tessera::checkValues(const PlanOptions &plan) {
+  const PlanOptions standard;
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
+  if (std::string why = checkValue(flagName(#NAME), FlagCheck::CHECK,          \
+                                   plan.FIELD, standard.FIELD);                \
+      !why.empty())                                                            \
+    return why;
+#define DRIVER_FLAG PLAN_FLAG
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  return "";
+}
+
 //===----------------------------------------------------------------------===//
 // Plans that are files
 //===----------------------------------------------------------------------===//

@@ -55,6 +55,11 @@ PlanRule ruleOf(std::string (*check)(Plan, const GivenFlags &)) {
 }
 
 const PlanRule kPlanRules[] = {
+    // The other rules divide by these values. Parsers refuse them, too, but a
+    // program that calls the compiler sets them as it likes.
+    ruleOf([](Plan plan, const GivenFlags &) { return checkValues(plan); }),
+    ruleOf(checkGiven),
+
     // Sequences and labels.
     {[](Plan plan) {
        return trainsBesideOthers(plan) && plan.generation.length != 0;
@@ -272,8 +277,6 @@ std::string tessera::checkInvariantMesh(const MeshShape &mesh) {
 
 std::string tessera::checkPlan(const PlanOptions &plan,
                                const GivenFlags &given) {
-  if (std::string why = checkGiven(plan, given); !why.empty())
-    return why;
   for (const PlanRule &rule : kPlanRules) {
     if (rule.check) {
       if (std::string why = rule.check(plan, given); !why.empty())

@@ -247,6 +247,51 @@ TEST_F(PlanRules, CallersOfTheCompilerGetADiagnostic) {
   }
 }
 
+/// Sets a count below what its flag takes; returns false of other fields.
+bool setTooSmall(FlagCheck check, int64_t &value) {
+  const bool mayBeZero =
+      check == FlagCheck::NotNegative || check == FlagCheck::SizeOrZero;
+  value = mayBeZero || value == 0 ? -2 : 0; // 0 stands for a size of the model
+  return true;
+}
+template <typename Field> bool setTooSmall(FlagCheck, Field &) { return false; }
+
+/// No rule divides by what a program that calls the compiler has set.
+TEST_F(PlanRules, RefusesCountsBelowOne) {
+  size_t counts = 0;
+  auto expectRefused = [&](const PlanOptions &plan, const std::string &name) {
+    ++counts;
+    const std::string why = checkPlan(plan);
+    EXPECT_EQ(why.rfind(name + ":", 0) == 0 || why.rfind(name + " '", 0) == 0,
+              true)
+        << name << ": " << why;
+  };
+  PlanOptions all;
+  all.mesh.axes = {{MeshAxis::Pipeline, 2}, {MeshAxis::Data, 2}};
+  all.programs = ProgramSet::TrainAndGenerate;
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, PURPOSE, HELP)                     \
+  if (PlanOptions plan = all; setTooSmall(FlagCheck::CHECK, plan.FIELD))       \
+    expectRefused(plan, flagName(#NAME));
+#define DRIVER_FLAG PLAN_FLAG
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  EXPECT_GE(counts, 17u);
+  PlanOptions plan = all;
+  plan.stages.virtualStages = 0;
+  EXPECT_EQ(checkPlan(plan),
+            "--virtual-stages: must be a number above 0, but is 0");
+  plan = all;
+  plan.stages.layers = {1, -1};
+  EXPECT_EQ(checkPlan(plan),
+            "--stages: must be a number not below 0, but is -1");
+  for (MeshAxis axis : {MeshAxis::Pipeline, MeshAxis::Data, MeshAxis::Expert}) {
+    plan = all;
+    plan.mesh.axes = {{axis, 0}};
+    EXPECT_EQ(checkPlan(plan), std::string("mesh axis '") + nameOf(axis) +
+                                   "' has size 0; it must be at least 1");
+  }
+}
+
 /// Values that nobody has by default are flags that were given.
 TEST_F(PlanRules, WhatIsChangedWasGiven) {
   forEachPair({{}}, [&](const Choices &choices) {

@@ -142,6 +142,10 @@ std::string setFlag(PlanOptions &plan, const std::string &name,
 /// Returns the check of a flag of the driver, "zero", or nothing.
 std::optional<FlagCheck> checkOfFlag(const std::string &name);
 
+/// Returns why the flag of a value would not take it, or "". The values that
+/// nobody gives are legal: 0 where the model has a size of its own.
+std::string checkValues(const PlanOptions &plan);
+
 /// Sets what a plan that is a file says of a flag of the driver. Returns what
 /// is wrong, or "". A flag that names a path is refused.
 std::string setPlannedFlag(PlanOptions &plan, const std::string &name,
