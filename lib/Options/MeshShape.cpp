@@ -94,3 +94,7 @@ int64_t MeshShape::ranks() const {
     ranks *= axis.size;
   return ranks;
 }
+
+int64_t MeshShape::lanes() const {
+  return sizeOf(MeshAxis::Data) * sizeOf(MeshAxis::Expert);
+}

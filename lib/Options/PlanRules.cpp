@@ -257,7 +257,7 @@ const PlanRule kPlanRules[] = {
      "leave it out, or compile two artifacts"},
     {[](Plan plan) {
        return generates(plan.programs) &&
-              plan.generation.batch % lanesOf(plan) != 0;
+              plan.generation.batch % plan.mesh.lanes() != 0;
      },
      "--max-batch {max-batch}",
      "cannot be split over {lanes} ranks of dp and ep",

@@ -5,10 +5,6 @@
 
 using namespace tessera;
 
-int64_t tessera::lanesOf(const PlanOptions &plan) {
-  return plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
-}
-
 int64_t tessera::longestOf(const PlanOptions &plan) {
   constexpr int64_t usual = 4096; // tokens, if no length is given
   return plan.generation.length ? plan.generation.length : usual;
@@ -31,7 +27,7 @@ const NamedText kTexts[] = {
     {"longest",
      [](const PlanOptions &plan) { return std::to_string(longestOf(plan)); }},
     {"lanes",
-     [](const PlanOptions &plan) { return std::to_string(lanesOf(plan)); }},
+     [](const PlanOptions &plan) { return std::to_string(plan.mesh.lanes()); }},
 };
 
 } // namespace

@@ -7,8 +7,6 @@
 
 namespace tessera {
 
-/// Ranks of `dp` and `ep`, which share the batch.
-int64_t lanesOf(const PlanOptions &plan);
 /// Tokens of the longest request.
 int64_t longestOf(const PlanOptions &plan);
 

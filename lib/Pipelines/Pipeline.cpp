@@ -125,8 +125,7 @@ static void buildParametersPipeline(OpPassManager &passes,
 
 static AddGenerationPassOptions generationOf(const PlanOptions &plan) {
   AddGenerationPassOptions sizes;
-  sizes.lanes =
-      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  sizes.lanes = plan.mesh.lanes();
   sizes.slots = plan.generation.batch / sizes.lanes;
   sizes.chunk = plan.generation.chunk;
   sizes.candidates = plan.generation.candidates;

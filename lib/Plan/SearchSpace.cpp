@@ -19,18 +19,14 @@ static std::vector<int64_t> divisorsOf(int64_t number) {
   return divisors;
 }
 
-/// Returns the ranks of dp and ep, which share the batch.
-static int64_t lanesOf(const PlanOptions &plan) {
-  return plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
-}
-
 static int64_t ceilDiv(int64_t number, int64_t divisor) {
   return (number + divisor - 1) / divisor;
 }
 
 int64_t plan::microBatchOf(const PlanOptions &plan) {
   return ceilDiv(plan.sizes.batch,
-                 lanesOf(plan) * std::max<int64_t>(plan.sizes.microBatches, 1));
+                 plan.mesh.lanes() *
+                     std::max<int64_t>(plan.sizes.microBatches, 1));
 }
 
 bool SearchSpace::choosesLayers() const {
@@ -150,7 +146,7 @@ void Enumeration::addMicroBatches(PlanOptions plan) {
   if (isGiven("--micro-batches"))
     return addSchedules(plan);
   constexpr int64_t largest = 16;
-  int64_t batch = plan.sizes.batch, lanes = lanesOf(plan), most = 0;
+  int64_t batch = plan.sizes.batch, lanes = plan.mesh.lanes(), most = 0;
   for (int64_t size = 1; size <= largest; size *= 2) {
     int64_t count = countBetween(plan, size / 2, size);
     plan.sizes.microBatches = count;

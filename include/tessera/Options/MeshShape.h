@@ -29,6 +29,8 @@ struct MeshShape {
   std::string add(MeshAxis axis, int64_t size);
   std::string str() const;
   int64_t ranks() const;
+  /// Returns the ranks of `dp` and `ep`, which share the batch.
+  int64_t lanes() const;
   /// Returns the size of an axis; 1 for an axis that the mesh does not have.
   int64_t sizeOf(MeshAxis axis) const;
 };

@@ -105,9 +105,8 @@ static void fitTo(const Questions &questions, EvaluateOptions &options) {
   }
   plan.sizes.ignoresLabels = true;
   if (!plan.sizes.batch)
-    plan.sizes.batch = plan.mesh.sizeOf(MeshAxis::Data) *
-                       plan.mesh.sizeOf(MeshAxis::Expert) *
-                       std::max<int64_t>(1, plan.sizes.microBatches);
+    plan.sizes.batch =
+        plan.mesh.lanes() * std::max<int64_t>(1, plan.sizes.microBatches);
   int64_t parts =
       2 * plan.mesh.sizeOf(MeshAxis::Context) *
       (plan.strategies.sequenceParallel ? plan.mesh.sizeOf(MeshAxis::Tensor)

@@ -17,8 +17,7 @@ ImportOptions tessera::importOptions(const PlannedModel &options,
   import.precision = plan.precision;
   import.forEncoding = encodes(plan.programs);
   import.forGeneration = generates(plan.programs);
-  import.batchRanks =
-      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  import.batchRanks = plan.mesh.lanes();
   if (plan.programs == ProgramSet::Generate) {
     import.sizes.sequence = plan.generation.length;
     if (!options.isProgram()) // It has its own, which generation leaves out.

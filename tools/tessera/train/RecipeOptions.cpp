@@ -84,9 +84,7 @@ bool Recipe::isOverridden(const std::string &flag) const {
     return true;
   // No batch fits every mesh.
   if (flag == "--batch") {
-    const MeshShape &mesh = options.plan.mesh;
-    const int64_t parts = mesh.sizeOf(MeshAxis::Data) *
-                          mesh.sizeOf(MeshAxis::Expert) *
+    const int64_t parts = options.plan.mesh.lanes() *
                           std::max<int64_t>(1, options.plan.sizes.microBatches);
     const auto batch = options.recipe.given.find(flag);
     if (std::atoll(batch->second.c_str()) % parts != 0)

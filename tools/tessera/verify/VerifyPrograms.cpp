@@ -143,8 +143,7 @@ bool tessera::checkTypes(const PlannedModel &options, TypeCheck &check) {
 /// remainder as the plan's.
 static int64_t smallBatch(const PlanOptions &plan) {
   int64_t micro = std::max<int64_t>(1, plan.sizes.microBatches);
-  int64_t ranks =
-      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  int64_t ranks = plan.mesh.lanes();
   if (!plan.sizes.batch || plan.sizes.batch % micro)
     return 2 * micro * ranks;
   return micro * shrunkSize(plan.sizes.batch / micro, 2 * ranks, ranks);
@@ -299,8 +298,7 @@ bool tessera::compileShrunk(const PlannedModel &options,
 /// candidates may be more than a rank of tp has.
 static GenerationOptions smallGeneration(const PlanOptions &plan) {
   constexpr int64_t slots = 3, chunk = 5, candidates = 20;
-  int64_t lanes =
-      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  int64_t lanes = plan.mesh.lanes();
   GenerationOptions small = plan.generation;
   small.batch = std::min(small.batch, slots * lanes);
   small.chunk = std::min(small.chunk, chunk);
