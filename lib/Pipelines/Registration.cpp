@@ -70,9 +70,6 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
       llvm::cl::init(initial(FlagCheck::CHECK, PlanOptions().FIELD))};
 #define PASS_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"
-  Option<bool> parameterServer{
-      *this, "parameter-server",
-      llvm::cl::desc("The same as dp-sync=parameter-server")};
 
   /// Returns the flags that a text gave.
   GivenFlags given() const {
@@ -91,8 +88,6 @@ struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
   assign(plan.FIELD, FlagCheck::CHECK, NAME.getValue());
 #define PASS_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"
-    if (parameterServer)
-      plan.strategies.dpSync = DpSync::ParameterServer;
     completePlan(plan, given());
     return plan;
   }
