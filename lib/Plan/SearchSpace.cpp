@@ -63,12 +63,12 @@ namespace {
 class Enumeration {
 public:
   explicit Enumeration(const SearchSpace &space) : space(space) {}
-  std::vector<PlanOptions> run();
+  plan::FirstPlans run();
 
 private:
   bool isGiven(const char *name) const { return space.given.count(name) != 0; }
   std::vector<MeshShape> meshes() const;
-  std::vector<PlanOptions> withoutRefused();
+  plan::FirstPlans withoutRefused() const;
   void addMicroBatches(PlanOptions plan);
   void addSchedules(PlanOptions plan);
   void addRecomputations(PlanOptions plan);
@@ -192,7 +192,7 @@ void Enumeration::addRecomputations(PlanOptions plan) {
   }
 }
 
-std::vector<PlanOptions> Enumeration::run() {
+plan::FirstPlans Enumeration::run() {
   for (const MeshShape &mesh : meshes()) {
     PlanOptions plan = space.base;
     plan.mesh = mesh;
@@ -202,22 +202,24 @@ std::vector<PlanOptions> Enumeration::run() {
   return withoutRefused();
 }
 
-/// Leaves out the plans that ignore or contradict what is given. If that is all
-/// of them, one stays, for what is wrong with it.
-std::vector<PlanOptions> Enumeration::withoutRefused() {
+plan::FirstPlans Enumeration::withoutRefused() const {
   GivenFlags given;
   for (const auto &[name, text] : space.given)
     given.insert(name);
-  std::vector<PlanOptions> kept;
-  for (const PlanOptions &plan : plans)
-    if (checkPlan(plan, given).empty())
-      kept.push_back(plan);
-  if (kept.empty() && !plans.empty())
-    kept.push_back(plans.front());
+  plan::FirstPlans kept;
+  for (const PlanOptions &plan : plans) {
+    std::string why = checkPlan(plan, given);
+    if (why.empty())
+      kept.plans.push_back(plan);
+    else if (kept.problem.empty())
+      kept.problem = std::move(why);
+  }
+  if (!kept.plans.empty())
+    kept.problem.clear();
   return kept;
 }
 
-std::vector<PlanOptions> plan::firstPlans(const SearchSpace &space) {
+plan::FirstPlans plan::firstPlans(const SearchSpace &space) {
   return Enumeration(space).run();
 }
 

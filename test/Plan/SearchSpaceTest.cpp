@@ -79,7 +79,7 @@ TEST(SearchSpace, ChunksKeepALayerUnlessTheyAreTheOuterOnes) {
 /// Counts of micro-batches with which a search begins on a mesh.
 std::set<int64_t> countsOf(const SearchSpace &space, const std::string &mesh) {
   std::set<int64_t> counts;
-  for (const PlanOptions &plan : firstPlans(space))
+  for (const PlanOptions &plan : firstPlans(space).plans)
     if (plan.mesh.str() == mesh)
       counts.insert(plan.sizes.microBatches);
   return counts;
@@ -113,7 +113,7 @@ TEST(SearchSpace, GivenFlagsChooseMeshes) {
     space.given[flag] = text;
     EXPECT_EQ(setPlannedFlag(space.base, flag + 2, text), "");
     std::set<std::string> meshes;
-    for (const PlanOptions &plan : firstPlans(space))
+    for (const PlanOptions &plan : firstPlans(space).plans)
       meshes.insert(plan.mesh.str());
     return meshes;
   };
@@ -123,8 +123,26 @@ TEST(SearchSpace, GivenFlagsChooseMeshes) {
             (std::set<std::string>{"dp=2,tp=2", "pp=2,tp=2", "tp=4"}));
   EXPECT_EQ(meshesWith("--zero", "2"),
             (std::set<std::string>{"dp=4", "dp=2,tp=2", "pp=2,dp=2"}));
-  // Only one plan is left to say why there is none: cp is for long sequences.
-  EXPECT_EQ(meshesWith("--context-parallel", "ring").size(), 1u);
+}
+
+TEST(SearchSpace, RefusedPlansAreNotSearched) {
+  auto problemWith = [](const char *flag, const char *text, int64_t ranks) {
+    SearchSpace space = spaceOf(10, ranks, 2);
+    space.given[flag] = text;
+    EXPECT_EQ(setPlannedFlag(space.base, flag + 2, text), "");
+    const FirstPlans found = firstPlans(space);
+    EXPECT_EQ(found.plans.empty(), !found.problem.empty());
+    return found.problem;
+  };
+  EXPECT_EQ(problemWith("--context-parallel", "ring", 4), // for long sequences
+            "--context-parallel ring passes keys and values along mesh axis "
+            "'cp', which has one rank; use a mesh with cp=2 or more, or leave "
+            "it out");
+  // Two layers make no five stages; the flag's value is the default.
+  EXPECT_EQ(problemWith("--schedule", "1f1b", 5),
+            "--schedule is about pipeline stages, but the mesh has none; give "
+            "it an axis pp, e.g. pp=2");
+  EXPECT_EQ(problemWith("--schedule", "1f1b", 4), "");
 }
 
 /// Among counts of equal sizes, the one with fewest sequences is taken, padding
@@ -171,7 +189,7 @@ TEST(SearchSpace, NeighboursHaveOtherSizesOfMicroBatches) {
 /// Numbers of stages and virtual stages with which a search begins.
 std::set<std::pair<int64_t, int64_t>> chunksOf(const SearchSpace &space) {
   std::set<std::pair<int64_t, int64_t>> chunks;
-  for (const PlanOptions &plan : firstPlans(space))
+  for (const PlanOptions &plan : firstPlans(space).plans)
     chunks.insert(
         {plan.mesh.sizeOf(MeshAxis::Pipeline), plan.stages.virtualStages});
   return chunks;

@@ -31,10 +31,16 @@ struct SearchSpace {
 /// Sequences of a micro-batch on a rank, with padding.
 int64_t microBatchOf(const PlanOptions &plan);
 
-/// Plans to begin with: all meshes with `tp` within a node, be they padded or
-/// not, sizes of micro-batches, schedules and ways to recompute; sequence
-/// parallelism and ZeRO as they usually pay.
-std::vector<PlanOptions> firstPlans(const SearchSpace &space);
+struct FirstPlans {
+  std::vector<PlanOptions> plans;
+  std::string problem; ///< Why the first one is refused, if all are.
+};
+
+/// Returns plans to begin with: all meshes with `tp` within a node, be they
+/// padded or not, sizes of micro-batches, schedules and ways to recompute;
+/// sequence parallelism and ZeRO as they usually pay. Plans that ignore or
+/// contradict what is given are left out.
+FirstPlans firstPlans(const SearchSpace &space);
 
 /// Times and bytes of one rank of each stage, as far as they are known.
 struct StageLoads {

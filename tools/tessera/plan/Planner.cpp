@@ -73,8 +73,11 @@ void Planner::addPlans() {
   bool isCost = options.objective == "cost";
   for (int64_t ranks = options.gpus;; ranks /= 2) {
     space.ranks = ranks;
-    for (const PlanOptions &plan : plan::firstPlans(space))
+    const plan::FirstPlans first = plan::firstPlans(space);
+    for (const PlanOptions &plan : first.plans)
       numberOf(plan);
+    if (refusal.empty())
+      refusal = first.problem;
     if (!isCost || ranks % 2 || space.given.count("--mesh") ||
         ranks * 8 <= options.gpus)
       break;
@@ -284,6 +287,11 @@ std::vector<plan::Guess> Planner::followers(size_t number) {
 
 std::optional<PlanningResult> Planner::run() {
   addPlans();
+  if (plans.empty()) {
+    PlanningResult nothing;
+    nothing.problem = refusal;
+    return nothing;
+  }
   if (!sampled.make(options.model))
     return std::nullopt;
   estimateAll();

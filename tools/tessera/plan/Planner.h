@@ -76,6 +76,7 @@ private:
   double memoryLimit;
   size_t threads;
   std::vector<PlannedStep> plans;
+  std::string refusal; ///< Why all plans to begin with are refused, if any is.
   std::map<std::string, size_t> numbers; ///< Keyed by the plan's options.
   SampledModel sampled;
   std::map<std::string, Sample> samples;
