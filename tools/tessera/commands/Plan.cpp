@@ -9,7 +9,9 @@
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
+#include "tools/tessera/options/HelpText.h"
 #include "tools/tessera/options/PlanGroup.h"
+#include "tools/tessera/options/RateOptions.h"
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/page/Page.h"
 #include "tools/tessera/plan/PlanText.h"
@@ -96,36 +98,54 @@ static int writePlan(const PlanningOptions &options, const PlannedStep &best,
 // --explain
 //===----------------------------------------------------------------------===//
 
-/// Sets the options of a plan file. Prints errors and returns false.
-static bool applyFile(const std::string &path, const std::string &model,
-                      plan::PlanFile &file, PlanOptions &plan) {
-  std::string why = plan::readPlan(path, file);
+namespace {
+
+struct ReadPlan {
+  plan::PlanFile file;
+  PlanOptions plan; ///< The file's, and the rest as the command line says.
+  TakenFromCluster taken;
+};
+
+} // namespace
+
+/// Reads a plan file beside options that are given, and refuses what commands
+/// with --plan refuse.
+static ReadPlan readExplained(const PlanningOptions &options,
+                              const std::string &path) {
+  PlannedModel model = options;
+  model.planFile = path;
+  PlanGroup group(model);
+  CLI::App app;
+  app.formatter(std::make_shared<HelpFormatter>());
+  group.declare(app);
+  group.give(app, options.given);
+  group.read(app);
+  group.requireTraining();
+  const TakenFromCluster taken = {!group.isGiven("--device"),
+                                  !group.isGiven("--precision")};
+  const GivenFlags given =
+      taken.device ? group.given({FlagPurpose::Cuda}) : group.given();
+  completePlan(model.plan, given);
+  std::string why = checkPlan(model.plan, given);
   if (why.empty())
-    why = plan::checkModel(file, path, model);
-  for (const auto &[name, text] : file.options) {
-    if (!why.empty())
-      break;
-    why = setPlannedFlag(plan, name, text);
-    if (!why.empty())
-      why = "'" + path + "': " + why;
-  }
-  return why.empty() || !printError(why);
+    why = completeRate(model.plan.learningRate, group.givenRate());
+  refuseUnless(why.empty() ? why : "'" + path + "': " + why);
+  return {group.file(), model.plan, taken};
 }
 
-static int explain(const PlanningOptions &options,
+static int explain(const PlanningOptions &options, std::vector<ReadPlan> plans,
                    const simulate::Cluster &cluster) {
   ExplainedPlan both[2];
   for (size_t i : {0, 1}) {
-    plan::PlanFile file;
-    PlanOptions plan = options.plan;
-    const std::string &path = options.explained[i];
-    if (!applyFile(path, options.model, file, plan))
-      return 1;
-    plan.evaluation = false;
-    both[i] = {file.options, evaluatePlan(options.model, plan, cluster,
-                                          Verification::AfterEachPass)};
-    if (!both[i].of.problem.empty())
-      return printError("'" + path + "': " + both[i].of.problem);
+    auto &[file, plan, taken] = plans[i];
+    std::string why = fitCluster(plan, cluster, taken);
+    if (why.empty()) {
+      both[i] = {file.options, evaluatePlan(options.model, plan, cluster,
+                                            Verification::AfterEachPass)};
+      why = both[i].of.problem;
+    }
+    if (!why.empty())
+      return printError("'" + options.explained[i] + "': " + why);
   }
   if (options.json)
     printJson(compareStepsJson(both[0], both[1]), 2);
@@ -149,6 +169,7 @@ private:
   PlanningOptions options;
   PlanGroup plan{options};
   TakenFromCluster taken;
+  std::vector<ReadPlan> explained; ///< Two, or none.
 };
 
 const CommandRegistration<PlanCommand> registration(
@@ -248,6 +269,11 @@ void PlanCommand::check(CLI::App &app) {
   refuseUnless(checkGiven(options.plan, given));
   plan.completeRate();
   plan.checkArtifact();
+  if (const CLI::Option *batch = app.get_option("--global-batch");
+      batch->count())
+    options.given["--batch"] = givenText(*batch);
+  for (const std::string &path : options.explained)
+    explained.push_back(readExplained(options, path));
 }
 
 int PlanCommand::run() {
@@ -266,7 +292,7 @@ int PlanCommand::run() {
   if (std::string why = fitCluster(options.plan, *cluster, taken); !why.empty())
     return printError(why);
   if (!options.explained.empty())
-    return explain(options, *cluster);
+    return explain(options, explained, *cluster);
   ModelFacts facts;
   if (!checkDevices(options, *cluster) ||
       !readFacts(options.model, options.plan, facts))

@@ -3,7 +3,6 @@
 #include "tools/tessera/options/PlanGroup.h"
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Options/PlanRules.h"
-#include "tessera/Plan/PlanFile.h"
 #include "tools/tessera/options/Declare.h"
 #include "tools/tessera/options/RateOptions.h"
 #include "tools/tessera/options/Suggestion.h"
@@ -148,6 +147,15 @@ GivenFlags PlanGroup::givenRate() const {
 // The file of --plan
 //===----------------------------------------------------------------------===//
 
+void PlanGroup::give(CLI::App &app,
+                     const std::map<std::string, std::string> &texts) {
+  for (const auto &[name, text] : texts) {
+    CLI::Option *option = app.get_option(name);
+    option->add_result(text);
+    option->run_callback();
+  }
+}
+
 /// Takes what the file says as if it stood on the command line.
 void PlanGroup::applyPlan(CLI::App &app) {
   if (options.planFile.empty())
@@ -156,10 +164,9 @@ void PlanGroup::applyPlan(CLI::App &app) {
     refuse("'" + options.model +
            "' is compiled already, so --plan cannot change it; give the "
            "config.json instead");
-  plan::PlanFile plan;
-  refuseUnless(plan::readPlan(options.planFile, plan));
-  refuseUnless(plan::checkModel(plan, options.planFile, options.model));
-  for (const auto &[name, text] : plan.options)
+  refuseUnless(plan::readPlan(options.planFile, planned));
+  refuseUnless(plan::checkModel(planned, options.planFile, options.model));
+  for (const auto &[name, text] : planned.options)
     applyOption(app, "--" + name, text);
 }
 
@@ -189,8 +196,7 @@ void PlanGroup::applyOption(CLI::App &app, const std::string &name,
         !why.empty())
       refuse("'" + options.planFile + "': " + why);
   try {
-    option->add_result(text);
-    option->run_callback();
+    give(app, {{name, text}});
   } catch (const CLI::ParseError &error) {
     std::string why = error.what();
     refuse("'" + options.planFile +

@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_OPTIONS_PLANGROUP_H
 
 #include "tessera/Options/PlanFlags.h"
+#include "tessera/Plan/PlanFile.h"
 #include "tools/tessera/options/OptionGroups.h"
 #include <functional>
 #include <map>
@@ -55,8 +56,12 @@ public:
   /// search is yet to decide.
   GivenFlags given(const std::vector<FlagPurpose> &undecided = {}) const;
 
+  /// Takes texts of options of the table as if the command line said them.
+  void give(CLI::App &app, const std::map<std::string, std::string> &texts);
   /// Takes what --plan says and completes the mesh.
   void read(CLI::App &app);
+  /// Returns what the file of --plan says, once it is read.
+  const plan::PlanFile &file() const { return planned; }
   /// Refuses programs without a training step.
   void requireTraining() const;
   /// Completes the plan, refuses what does not go together and what would be
@@ -89,6 +94,7 @@ private:
   void checkMesh();
 
   PlannedModel &options;
+  plan::PlanFile planned;
   std::vector<Flag> flags;
   std::map<MeshAxis, int64_t> aliases; ///< Sizes of axes; 0: not given.
   std::map<MeshAxis, std::string> aliasNames;
