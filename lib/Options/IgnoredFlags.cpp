@@ -15,9 +15,8 @@ struct IgnoredFlag {
   FlagPurpose purpose;
   bool (*isIgnored)(Plan);
   const char *why, *instead;
-  /// Names more than the flag in the error. Such a row allows the flag with its
-  /// default value.
-  const char *what = nullptr;
+  /// Allows the flags with their default values, "--zero 0".
+  bool allowsDefaults = false;
 };
 
 bool trainsAlone(Plan plan) { return plan.programs == ProgramSet::Train; }
@@ -39,12 +38,6 @@ bool hasNoGpu(Plan plan) { return !plan.device.hasCudaKernels(); }
 constexpr char kTraining[] = "is about training";
 constexpr char kGeneration[] = "is about generation";
 constexpr char kLeaveOut[] = "leave it out with --programs {programs}";
-constexpr char kPrograms[] = "--programs {programs}";
-constexpr char kOfSteps[] =
-    "does not support --sequence-parallel, --layout-invariant, --zero, "
-    "--dp-sync, --recompute, --layer-recompute and --micro-batches, which are "
-    "about training";
-constexpr char kLeaveThemOut[] = "leave them out";
 
 const IgnoredFlag kIgnoredFlags[] = {
     {FlagPurpose::Optimizer, trainsNothing, kTraining, kLeaveOut},
@@ -73,9 +66,10 @@ const IgnoredFlag kIgnoredFlags[] = {
      "give it an axis pp, e.g. pp=2"},
     {FlagPurpose::Cuda, hasNoGpu, "needs --device cuda",
      "on the CPU kernels do it"},
-    {FlagPurpose::Step, trainsNothing, kOfSteps, kLeaveThemOut, kPrograms},
-    {FlagPurpose::Recomputation, trainsNothing, kOfSteps, kLeaveThemOut,
-     kPrograms},
+    {FlagPurpose::Step, trainsNothing, kTraining, kLeaveOut,
+     /*allowsDefaults=*/true},
+    {FlagPurpose::Recomputation, trainsNothing, kTraining, kLeaveOut,
+     /*allowsDefaults=*/true},
 };
 
 } // namespace
@@ -88,9 +82,8 @@ std::string tessera::checkGiven(const PlanOptions &plan,
       continue;
     for (const PlanFlag &flag : planFlags())
       if (flag.purpose == row.purpose &&
-          (row.what ? changed : given).count(flag.name))
-        return RuleText{row.what ? row.what : flag.name, row.why, row.instead}
-            .str(plan);
+          (row.allowsDefaults ? changed : given).count(flag.name))
+        return RuleText{flag.name, row.why, row.instead}.str(plan);
   }
   return "";
 }

@@ -323,6 +323,10 @@ TEST_F(PlanRules, RefusesWhatWouldBeIgnored) {
       {"--evaluation is about training; leave it out with --programs generate",
        {{"--programs", "generate"}, {"--evaluation", "true"}}},
       {"", {{"--programs", "generate"}, {"--evaluation", "false"}}},
+      {"--recompute-layers is about training; leave it out with --programs "
+       "generate",
+       {{"--programs", "generate"}, {"--recompute-layers", "2"}}},
+      {"", {{"--programs", "generate"}, {"--zero", "0"}}},
       {"--clip is about training; leave it out with --programs encode",
        {{"--programs", "encode"}, {"--clip", "1"}}},
       {"--bucket-size is about training; leave it out with --programs "
