@@ -24,6 +24,8 @@ bool continuesAlone(Plan plan) { return plan.programs == ProgramSet::Generate; }
 bool encodesTexts(Plan plan) { return encodes(plan.programs); }
 bool encodesNothing(Plan plan) { return !encodes(plan.programs); }
 bool trainsNothing(Plan plan) { return !trains(plan.programs); }
+bool trainsSomething(Plan plan) { return trains(plan.programs); }
+bool continuesSome(Plan plan) { return generates(plan.programs); }
 bool trainsBesideOthers(Plan plan) {
   return plan.programs == ProgramSet::TrainAndGenerate;
 }
@@ -37,6 +39,12 @@ bool hasNoGpu(Plan plan) { return !plan.device.hasCudaKernels(); }
 
 constexpr char kTraining[] = "is about training";
 constexpr char kGeneration[] = "is about generation";
+constexpr char kTrainingAlone[] = "is about training alone";
+constexpr char kCompileTwo[] =
+    "leave it out with --programs train,generate, or compile two artifacts";
+constexpr char kSequences[] =
+    "with --programs encode use --batch and --seq-length";
+constexpr char kGenerateToo[] = "give --programs generate, too";
 constexpr char kLeaveOut[] = "leave it out with --programs {programs}";
 
 const IgnoredFlag kIgnoredFlags[] = {
@@ -49,18 +57,30 @@ const IgnoredFlag kIgnoredFlags[] = {
     {FlagPurpose::Gradients, trainsNothing, kTraining, kLeaveOut},
     {FlagPurpose::Evaluation, evaluatesNothing, kTraining, kLeaveOut},
     {FlagPurpose::Masks, continuesAlone, kTraining, kLeaveOut},
-    {FlagPurpose::Masks, trainsBesideOthers, "is about training alone",
-     "leave it out with --programs train,generate, or compile two artifacts"},
-    {FlagPurpose::Generation, encodesTexts, kGeneration,
-     "with --programs encode use --batch and --seq-length"},
-    {FlagPurpose::Generation, trainsAlone, kGeneration,
-     "give --programs generate, too"},
+    {FlagPurpose::Masks, trainsBesideOthers, kTrainingAlone, kCompileTwo},
+    {FlagPurpose::Documents, continuesAlone, kTraining, kLeaveOut},
+    {FlagPurpose::Documents, trainsBesideOthers, kTrainingAlone, kCompileTwo},
+    {FlagPurpose::Documents, encodesTexts,
+     "is about causal models, which --programs encode does not run",
+     "leave it out, or use --padding-mask"},
+    {FlagPurpose::Generation, encodesTexts, kGeneration, kSequences},
+    {FlagPurpose::Generation, trainsAlone, kGeneration, kGenerateToo},
+    {FlagPurpose::RequestLength, encodesTexts, kGeneration, kSequences},
+    {FlagPurpose::RequestLength, trainsAlone, kGeneration, kGenerateToo},
+    {FlagPurpose::RequestLength, trainsBesideOthers,
+     "is about generation alone: with --programs train,generate a request has "
+     "as many tokens as a sequence",
+     "give --seq-length alone"},
     {FlagPurpose::Decoder, encodesTexts,
      "is about a decoder, which --programs encode leaves out", "leave it out"},
     {FlagPurpose::Encoding, encodesNothing, "is about encoding",
      "give --programs encode, too"},
-    {FlagPurpose::Inference, trainsAlone, "is about programs that do not train",
-     "give --programs generate or encode, too"},
+    {FlagPurpose::Inference, trainsSomething,
+     "is about programs that do not train",
+     "give --programs generate or encode, or leave it out"},
+    {FlagPurpose::SequenceSplit, continuesSome,
+     "is about sequences, but --programs {programs} splits caches on 'cp'",
+     "leave it out", /*allowsDefaults=*/true},
     {FlagPurpose::Stages, hasOneStage,
      "is about pipeline stages, but the mesh has none",
      "give it an axis pp, e.g. pp=2"},

@@ -62,13 +62,6 @@ const PlanRule kPlanRules[] = {
 
     // Sequences and labels.
     {[](Plan plan) {
-       return trainsBesideOthers(plan) && plan.generation.length != 0;
-     },
-     "--max-length:",
-     "with --programs train,generate a request has as many tokens as a "
-     "sequence",
-     "give --seq-length alone"},
-    {[](Plan plan) {
        return plan.sizes.separator >= 0 && !plan.sizes.documentMask;
      },
      "--separator",
@@ -227,22 +220,10 @@ const PlanRule kPlanRules[] = {
 
     // Programs for inference.
     {[](Plan plan) {
-       return trains(plan.programs) && plan.weights != WeightStorage::Precision;
-     },
-     "--weights {weights}", "does not support training",
-     "give --programs generate, or leave it out"},
-    {[](Plan plan) {
        return trainsBesideOthers(plan) && !hasOne(plan, MeshAxis::Context);
      },
      "--programs {programs}", "does not support mesh axis 'cp'",
      "use dp, tp, pp and ep, or compile two artifacts"},
-    {[](Plan plan) {
-       return generates(plan.programs) &&
-              plan.strategies.contextParallel != ContextParallel::AllGather;
-     },
-     "--programs {programs}",
-     "does not support --context-parallel {context-parallel}",
-     "leave it out: on 'cp' a step splits caches, not a sequence"},
     {[](Plan plan) { return trainsBesideOthers(plan) && fixesOrder(plan); },
      "--programs {programs}",
      "does not support --layout-invariant, which splits or orders what both "

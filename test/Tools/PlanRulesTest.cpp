@@ -365,6 +365,13 @@ TEST_F(PlanRules, KnowsWhichProgramsUseAFlag) {
   EXPECT_TRUE(isUsedBy(FlagPurpose::Sequences, ProgramSet::Encode));
   EXPECT_TRUE(isUsedBy(FlagPurpose::Optimizer, ProgramSet::TrainAndGenerate));
   EXPECT_FALSE(isUsedBy(FlagPurpose::Encoding, ProgramSet::Train));
+  for (FlagPurpose purpose :
+       {FlagPurpose::RequestLength, FlagPurpose::Inference}) {
+    EXPECT_TRUE(isUsedBy(purpose, ProgramSet::Generate));
+    EXPECT_FALSE(isUsedBy(purpose, ProgramSet::TrainAndGenerate));
+  }
+  EXPECT_FALSE(isUsedBy(FlagPurpose::SequenceSplit, ProgramSet::Generate));
+  EXPECT_FALSE(isUsedBy(FlagPurpose::Documents, ProgramSet::Encode));
 }
 
 } // namespace

@@ -39,6 +39,7 @@ enum class FlagPurpose {
   Decoder,       ///< The targets of an encoder-decoder model.
   Loss,          ///< Labels that count.
   Masks,         ///< Tokens of a batch that attention does not see.
+  Documents,     ///< Texts of causal models that share a sequence.
   Evaluation,    ///< The program that measures the loss.
   Parameters,    ///< The parameters that are trained.
   Step,          ///< The split and the order of a training step.
@@ -46,11 +47,13 @@ enum class FlagPurpose {
   Gradients,     ///< The sums of gradients over ranks.
   Optimizer,
   LearningRate,
-  Generation, ///< Programs that continue texts.
-  Encoding,   ///< The program that encodes texts.
-  Inference,  ///< Programs without a training step.
-  Stages,     ///< Mesh axis `pp`.
-  Cuda        ///< Code for GPUs.
+  Generation,    ///< Programs that continue texts.
+  RequestLength, ///< The length of a request, if it is not a sequence's.
+  Encoding,      ///< The program that encodes texts.
+  Inference,     ///< Programs without a training step.
+  SequenceSplit, ///< Attention over mesh axis `cp`, where it splits sequences.
+  Stages,        ///< Mesh axis `pp`.
+  Cuda           ///< Code for GPUs.
 };
 
 /// A count has at most this value, so that sums of counts do not overflow.
@@ -139,12 +142,12 @@ GivenFlags changedFlags(const PlanOptions &plan);
 std::string setFlag(PlanOptions &plan, const std::string &name,
                     const std::string &text);
 
-/// Returns the check of a flag of the driver, "zero", or nothing.
-std::optional<FlagCheck> checkOfFlag(const std::string &name);
-
 /// Returns why the flag of a value would not take it, or "". The values that
 /// nobody gives are legal: 0 where the model has a size of its own.
 std::string checkValues(const PlanOptions &plan);
+
+/// Returns the check of a flag of the driver, "zero", or nothing.
+std::optional<FlagCheck> checkOfFlag(const std::string &name);
 
 /// Sets what a plan that is a file says of a flag of the driver. Returns what
 /// is wrong, or "". A flag that names a path is refused.

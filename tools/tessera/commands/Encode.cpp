@@ -475,7 +475,7 @@ void Encode::declare(CLI::App &app) {
   tessera::declare(app, static_cast<InferenceOptions &>(options));
   plan.declare(app, {ProgramSet::Encode});
   plan.declareRanks(app);
-  setDefault(app, "--programs", "encode");
+  hide(*app.get_option("--programs")); // it runs one kind of them
   setDefault(app, "--batch", "as many as there are texts, at most 8");
   setDefault(app, "--seq-length", "the longest text");
 }

@@ -239,6 +239,7 @@ void Evaluate::declareWeights(CLI::App &app) {
 
 void Evaluate::declare(CLI::App &app) {
   declareModel(app, options, ModelKinds::SourcesAndArtifacts);
+  beginGroup(app, "Data", "--data f.txt --validation-fraction 0.1");
   tessera::declare(app, static_cast<DataOptions &>(options));
   app.get_option("--data")->type_name("FILE")->required(false);
   declareWeights(app);

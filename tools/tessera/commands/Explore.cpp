@@ -107,6 +107,8 @@ void Explore::declare(CLI::App &app) {
   app.add_flag("--json", options.json,
                "Print the page's data and serve nothing")
       ->excludes(html);
+  // A page that is served would write them again with every change.
+  beginGroup(app, "Debugging", "--html page.html --dump-ir ir");
   plan.declare(app);
   plan.declareRanks(app);
 }

@@ -367,7 +367,7 @@ void Generate::declare(CLI::App &app) {
   tessera::declare(app, static_cast<InferenceOptions &>(options));
   plan.declare(app, {ProgramSet::Generate});
   plan.declareRanks(app);
-  setDefault(app, "--programs", "generate");
+  hide(*app.get_option("--programs")); // it runs one kind of them
 }
 
 /// The runtime would take a --top-p of 0 for one that is not given.

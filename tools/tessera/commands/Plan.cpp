@@ -216,6 +216,9 @@ void PlanCommand::declare(CLI::App &app) {
                 options.output);
   declareJson(app, options.json);
   declarePage(app, options.html);
+  // The search chooses what is recomputed.
+  beginGroup(app, "Precision and memory",
+             "--precision bf16 --memory-limit 16GiB");
   plan.declare(app, {ProgramSet::Train});
   declareThreads(app, options.threads);
   app.get_option("--global-batch")->excludes(app.get_option("--batch"));

@@ -33,7 +33,8 @@ public:
   ParsedCommand parse(int argc, char **argv);
 
 private:
-  std::vector<std::string> namesOf(const std::string &command);
+  enum class Shown { All, InHelp };
+  std::vector<std::string> namesOf(const std::string &command, Shown shown);
   void checkCommand(const std::string &word);
   void checkOptions(const std::string &command,
                     const std::vector<std::string> &words);
@@ -97,7 +98,7 @@ void CommandLine::checkOptions(const std::string &command,
                                const std::vector<std::string> &words) {
   if (command.rfind("-", 0) == 0)
     return;
-  std::vector<std::string> names = namesOf(command);
+  const std::vector<std::string> names = namesOf(command, Shown::All);
   for (const std::string &word : words) {
     std::string name = word.substr(0, word.find('='));
     if (word == "--")
@@ -108,16 +109,20 @@ void CommandLine::checkOptions(const std::string &command,
       name.resize(2); // "-oFILE"
     if (isOption && std::find(names.begin(), names.end(), name) == names.end())
       refuse("unknown option '" + name + "'; " +
-             suggestOption(name, names, command));
+             suggestOption(name, namesOf(command, Shown::InHelp), command));
   }
 }
 
-/// All names of the options of a command.
-std::vector<std::string> CommandLine::namesOf(const std::string &command) {
+/// Returns the names of the options of a command. No error suggests an option
+/// that help does not show.
+std::vector<std::string> CommandLine::namesOf(const std::string &command,
+                                              Shown shown) {
   std::vector<std::string> names = {"-h", "--help", "--version"};
   for (const CLI::App *sub : app.get_subcommands({}))
     if (sub->get_name() == command)
       for (const CLI::Option *option : sub->get_options()) {
+        if (shown == Shown::InHelp && isHidden(*option))
+          continue;
         for (const std::string &name : option->get_lnames())
           names.push_back("--" + name);
         for (const std::string &name : option->get_snames())

@@ -5,6 +5,7 @@
 #include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/TextWrap.h"
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 using namespace tessera;
@@ -191,8 +192,19 @@ struct Row {
 };
 
 struct Section {
-  std::string title, example;
+  std::string title;
   std::vector<Row> rows;
+  std::map<std::string, size_t> examples; ///< With the number of options.
+
+  /// Returns the example of most options, the longest of several.
+  std::string example() const {
+    std::pair<size_t, std::string> best;
+    for (const auto &[text, count] : examples)
+      if (std::pair(count, text.size()) >
+          std::pair(best.first, best.second.size()))
+        best = {count, text};
+    return best.second;
+  }
 };
 
 /// A vertical bar would end the cell.
@@ -219,7 +231,7 @@ Section &sectionOf(std::vector<Section> &sections, const std::string &title) {
       std::find_if(sections.begin(), sections.end(),
                    [&](const Section &s) { return s.title == title; });
   if (section == sections.end())
-    section = sections.insert(sections.end(), {title, "", {}});
+    section = sections.insert(sections.end(), {title, {}, {}});
   return *section;
 }
 
@@ -232,8 +244,8 @@ std::string table(const Section &section) {
   std::string text = "\n## " + section.title + "\n\n";
   if (isUniform)
     text += "Commands: " + commands + ".\n\n";
-  if (!section.example.empty())
-    text += "Example: `" + section.example + "`\n\n";
+  if (std::string example = section.example(); !example.empty())
+    text += "Example: `" + example + "`\n\n";
   text += "| option | value | what it does |";
   text += isUniform ? "\n|---|---|---|\n" : " commands |\n|---|---|---|---|\n";
   for (const Row &row : section.rows)
@@ -258,10 +270,7 @@ std::string tessera::helpAsMarkdown(const CLI::App &app,
         continue;
       Section &section = sectionOf(sections, option->get_group());
       add(section, *option, sub->get_name());
-      // The longest: of the command that has most of the options.
-      std::string example = formatter.exampleOf(*sub, section.title);
-      if (example.size() > section.example.size())
-        section.example = example;
+      ++section.examples[formatter.exampleOf(*sub, section.title)];
     }
   }
   // Output comes last, though all commands print.

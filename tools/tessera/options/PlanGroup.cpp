@@ -173,13 +173,14 @@ void PlanGroup::applyPlan(CLI::App &app) {
 /// An option that is given besides must say the same.
 void PlanGroup::applyOption(CLI::App &app, const std::string &name,
                             const std::string &text) {
-  std::vector<std::string> names;
+  std::vector<std::string> shown;
   for (const Flag &flag : flags)
-    names.push_back(flag.name);
-  if (std::find(names.begin(), names.end(), name) == names.end())
+    if (!isHidden(*flag.option))
+      shown.push_back(flag.name);
+  if (!fateOf(name))
     refuse("'" + options.planFile + "': unknown option '" + name.substr(2) +
            "'; " +
-           suggestion(nearestName(name, names), "see tessera compile --help"));
+           suggestion(nearestName(name, shown), "see tessera compile --help"));
   CLI::Option *option = app.get_option(name);
   if (option->count()) {
     std::string given = givenText(*option);

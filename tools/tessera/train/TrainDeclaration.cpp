@@ -14,7 +14,7 @@ using namespace tessera;
 
 void TrainDeclaration::declareEvaluations(CLI::App &app) {
   beginGroup(app, "Evaluation",
-             "--validation-fraction 0.1 --eval-every 100 --keep-best");
+             "--validation-fraction 0.1 --eval-every 100 --early-stop 5");
   app.add_option("--eval-data", options.evalData,
                  "Files to measure the loss on, as --data has them (default: "
                  "what --validation-fraction holds out)")
