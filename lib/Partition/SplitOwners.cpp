@@ -8,6 +8,8 @@
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Passes.h"
+#include "tessera/Program/ProgramJson.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SPLITOWNERSPASS
@@ -270,9 +272,13 @@ struct SplitOwnersPass : tessera::impl::SplitOwnersPassBase<SplitOwnersPass> {
     for (func::FuncOp program : *programs)
       if (failed(split(program, mesh)))
         return signalPassFailure();
+    program::Pipeline owners;
+    owners.axis = kAxis;
+    owners.hasOwners = true;
     getOperation()->setAttr(
         rt::RTDialect::kPipelineAttr,
-        StringAttr::get(&getContext(), "{\"axis\":\"dp\",\"owners\":true}"));
+        StringAttr::get(&getContext(),
+                        llvm::formatv("{0}", program::toJson(owners))));
   }
 
   LogicalResult split(func::FuncOp program, MeshAttr mesh) {

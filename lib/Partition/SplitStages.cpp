@@ -6,9 +6,9 @@
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Options/MeshAxis.h"
+#include "tessera/Program/ProgramJson.h"
 #include "tessera/Schedule/Simulation.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SPLITSTAGESPASS
@@ -19,7 +19,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::dist;
 using namespace tessera::pipeline;
-namespace json = llvm::json;
 
 namespace {
 
@@ -284,38 +283,33 @@ SmallVector<Operation *> SplitStagesPass::sourceOpsOf(int64_t chunk) {
   return ops;
 }
 
-/// The schedule as docs/Artifact.md describes it.
+/// Returns the schedule as docs/Artifact.md describes it.
 std::string SplitStagesPass::describe() {
   const Shape &shape = staged.schedule.shape;
-  json::Array chunks;
-  for (int64_t chunk = 0; chunk < shape.chunks(); ++chunk) {
-    StringRef first, last;
-    double flops = 0;
+  program::Pipeline pipeline;
+  pipeline.axis = kPipelineAxis;
+  pipeline.schedule = nameOf(staged.schedule.kind);
+  pipeline.stages = shape.stages;
+  pipeline.virtualStages = shape.virtualStages;
+  pipeline.microBatches = shape.microBatches;
+  pipeline.bubble = simulation.bubble;
+  for (int64_t number = 0; number < shape.chunks(); ++number) {
+    program::Chunk &chunk = pipeline.chunks.emplace_back();
+    chunk.stage = shape.stageOf(number);
     auto note = [&](Operation *op) {
-      StringRef part = nn::partOf(op->getLoc());
-      first = first.empty() ? part : first;
-      last = part.empty() ? last : part;
+      std::string part = nn::partOf(op->getLoc()).str();
+      chunk.first = chunk.first.empty() ? part : chunk.first;
+      chunk.last = part.empty() ? chunk.last : part;
     };
-    for (Operation *op : sourceOpsOf(chunk))
+    for (Operation *op : sourceOpsOf(number))
       note(op);
-    for (Operation *op : staged.parts[{TaskKind::Forward, chunk}]) {
+    for (Operation *op : staged.parts[{TaskKind::Forward, number}]) {
       note(op);
       if (auto cost = dyn_cast<nn::CostOpInterface>(op))
-        flops += static_cast<double>(cost.getFlops());
+        chunk.forwardFlops += cost.getFlops();
     }
-    chunks.push_back(json::Object{{"stage", shape.stageOf(chunk)},
-                                  {"first", first},
-                                  {"last", last},
-                                  {"forward_flops", flops}});
   }
-  json::Object pipeline{{"axis", kPipelineAxis},
-                        {"schedule", nameOf(staged.schedule.kind)},
-                        {"stages", shape.stages},
-                        {"virtual_stages", shape.virtualStages},
-                        {"micro_batches", shape.microBatches},
-                        {"bubble", simulation.bubble},
-                        {"chunks", std::move(chunks)}};
-  return llvm::formatv("{0}", json::Value(std::move(pipeline)));
+  return llvm::formatv("{0}", program::toJson(pipeline));
 }
 
 } // namespace

@@ -112,6 +112,9 @@ void program::writeCall(json::OStream &out, const Call &call) {
 
 json::Value program::toJson(const Mesh &mesh) { return valueOf(mesh); }
 json::Value program::toJson(const Tensor &tensor) { return valueOf(tensor); }
+json::Value program::toJson(const Pipeline &pipeline) {
+  return valueOf(pipeline);
+}
 json::Value program::toJson(const std::vector<Task> &tasks) {
   return valueOf(tasks);
 }

@@ -28,6 +28,7 @@ void writeCall(llvm::json::OStream &out, const Call &call);
 
 llvm::json::Value toJson(const Mesh &mesh);
 llvm::json::Value toJson(const Tensor &tensor);
+llvm::json::Value toJson(const Pipeline &pipeline);
 llvm::json::Value toJson(const std::vector<Task> &tasks);
 llvm::json::Value toJson(const Arena &arena);
 llvm::json::Value toJson(const Totals &totals);
