@@ -53,10 +53,6 @@ int Compile::run() {
                                  checkOutput(output, "model.tsr")});
       !why.empty())
     return printError(why);
-  if (options.isArtifact())
-    return printError("'" + options.model +
-                      "' is compiled already; give the config.json that it was "
-                      "made of, or run it: tessera train");
   if (output.empty())
     output = "model.tsr";
   auto start = std::chrono::steady_clock::now();

@@ -483,12 +483,7 @@ void Encode::declare(CLI::App &app) {
 void Encode::check(CLI::App &app) {
   plan.read(app);
   requireOneProcess(app);
-  ProgramSet &programs = options.plan.programs;
-  if (plan.isGiven("--programs") && !encodes(programs))
-    refuse("encode runs the program that encodes texts, but --programs asks "
-           "for others; leave it out");
-  if (!options.isArtifact())
-    programs = ProgramSet::Encode;
+  plan.choosePrograms(ProgramSet::Encode);
   if (options.texts.empty() && options.textIds.empty())
     refuse("nothing says what is to be encoded; give --text or --text-ids");
   plan.check();

@@ -410,12 +410,7 @@ void Generate::checkTexts() const {
 void Generate::check(CLI::App &app) {
   plan.read(app);
   requireOneProcess(app);
-  ProgramSet &programs = options.plan.programs;
-  if (plan.isGiven("--programs") && programs != ProgramSet::Generate)
-    refuse("generate runs the programs that continue texts, but --programs "
-           "asks for others; leave it out");
-  if (!options.isArtifact())
-    programs = ProgramSet::Generate;
+  plan.choosePrograms(ProgramSet::Generate);
   plan.check();
   checkSampling();
   checkTexts();

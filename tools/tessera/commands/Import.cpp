@@ -52,10 +52,6 @@ int Import::run() {
                                  checkOutput(output, "model.mlir")});
       !why.empty())
     return printError(why);
-  if (options.isArtifact())
-    return printError("'" + options.model +
-                      "' is compiled already; give the config.json that it was "
-                      "made of");
   if (options.plan.precision == Precision::BF16)
     return printError("a serial program is imported in f32 or f64; give "
                       "--precision bf16 to tessera compile");

@@ -106,8 +106,11 @@ std::string tessera::checkModel(const ModelArgument &options,
     return why;
   if (!options.isArtifact() && !options.isProgram())
     return checkConfig(model, kinds);
-  return isDirectory(model)
-             ? inQuotes(model) + " is a directory; " + wantedModel(kinds)
+  if (isDirectory(model))
+    return inQuotes(model) + " is a directory; " + wantedModel(kinds);
+  return options.isArtifact() && kinds == ModelKinds::Sources
+             ? inQuotes(model) + " is compiled already; give the config.json "
+                                 "that it was made of"
              : "";
 }
 

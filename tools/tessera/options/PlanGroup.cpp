@@ -236,6 +236,15 @@ void PlanGroup::checkMesh() {
            "; use a smaller mesh or raise --ranks");
 }
 
+void PlanGroup::choosePrograms(ProgramSet programs) {
+  ProgramSet &chosen = options.plan.programs;
+  if (isGiven("--programs") && chosen != programs)
+    refuse("this command runs --programs " + std::string(nameOf(programs)) +
+           ", but --programs " + nameOf(chosen) + " is given; leave it out");
+  if (!options.isArtifact())
+    chosen = programs;
+}
+
 void PlanGroup::requireTraining() const {
   const ProgramSet programs = options.plan.programs;
   if (!trains(programs))

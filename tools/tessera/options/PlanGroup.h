@@ -63,6 +63,9 @@ public:
   /// Returns what the file of --plan says, once it is read.
   const plan::PlanFile &file() const { return planned; }
   /// Refuses programs without a training step.
+  /// Chooses the programs of a command that runs one kind of them. An artifact
+  /// has its own.
+  void choosePrograms(ProgramSet programs);
   void requireTraining() const;
   /// Completes the plan, refuses what does not go together and what would be
   /// ignored. Nothing changes an artifact.
