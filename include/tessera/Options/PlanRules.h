@@ -1,7 +1,8 @@
 //===- PlanRules.h - which options go together ------------------*- C++ -*-===//
 // The driver, named pipelines, plans that are files, the planner and programs
-// that call the compiler ask these functions, so that all of them refuse the
-// same plans with the same words. It needs no MLIR.
+// that call the compiler ask these functions, so that all of them use the same
+// words. They refuse the same plans, except that a caller without flags cannot
+// tell a default that was given. It needs no MLIR.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_OPTIONS_PLANRULES_H

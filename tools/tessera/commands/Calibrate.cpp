@@ -54,7 +54,8 @@ void Calibrate::declare(CLI::App &app) {
   declareOutput(app, "toml", "Output file (default: machine.toml)", output);
 }
 
-/// All programs in turns.
+/// Measures all programs in turns. Returns false after an error, which is
+/// printed.
 static bool measureAll(bool isQuick, int64_t cores,
                        std::vector<MeasuredProgram> &computing,
                        std::vector<MeasuredProgram> &communicating) {

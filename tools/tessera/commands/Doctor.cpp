@@ -95,7 +95,7 @@ struct DnnlVersion {
   int major, minor, patch;
 };
 
-/// For --peak-flops of train.
+/// Measures what --peak-flops of train takes.
 std::string productRates(void *library) {
   double plain = productRate(library, Precision::F32);
   double narrow = productRate(library, Precision::BF16);

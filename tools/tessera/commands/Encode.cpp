@@ -185,8 +185,8 @@ bool isEncoder(const std::string &model) {
   return family == llvm::StringRef("bert") || family == llvm::StringRef("t5");
 }
 
-/// A program that is no larger than the texts need, at most 8 at a time. Texts
-/// have different lengths, and attention sees none of the padding.
+/// Asks for a program that is no larger than the texts need, at most 8 at a
+/// time. Texts have different lengths, and attention sees none of the padding.
 void Encoding::fitProgram() {
   constexpr size_t most = 8;
   SizeOptions &sizes = options.plan.sizes;
@@ -233,8 +233,8 @@ bool Encoding::open() {
   return true;
 }
 
-/// The tokenizer's mask is what the model has learnt to fill; a config may not
-/// name it.
+/// Finds the masks of the texts. The tokenizer's mask is what the model has
+/// learnt to fill; a config may not name it.
 bool Encoding::findMasks() {
   if (!options.embeds && tsr_encoder_max_predictions(encoder.get()) == 0)
     return !printError("the model '" + options.model +
@@ -261,7 +261,7 @@ bool Encoding::findMasks() {
   return true;
 }
 
-/// The most probable tokens at a position of a text of the last run.
+/// Adds the most probable tokens at a position of a text of the last run.
 bool Encoding::fill(size_t text, size_t which, std::vector<Filling> &fillings) {
   std::vector<double> logs(tsr_artifact_vocabulary(artifact.get()));
   if (tsr_encoder_log_probabilities(encoder.get(), text, which, logs.data(),
@@ -280,8 +280,8 @@ bool Encoding::fill(size_t text, size_t which, std::vector<Filling> &fillings) {
   return true;
 }
 
-/// Texts [first, first + count) with their masks from `begin` on, as many as a
-/// step can give.
+/// Runs texts [first, first + count) with their masks from `begin` on, as many
+/// as a step can give.
 bool Encoding::runStep(size_t first, size_t count, size_t begin) {
   const auto most =
       static_cast<size_t>(tsr_encoder_max_predictions(encoder.get()));

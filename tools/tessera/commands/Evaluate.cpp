@@ -94,8 +94,8 @@ static void print(const EvaluateOptions &options, const Measurement &result,
         static_cast<long long>(data.batches()));
 }
 
-/// A program for one text at a time, which is no longer than it must be. Ranks
-/// of `cp`, and of sequence parallelism, have equal parts.
+/// Asks for a program for one text at a time, which is no longer than it must
+/// be. Ranks of `cp`, and of sequence parallelism, have equal parts.
 static void fitTo(const Questions &questions, EvaluateOptions &options) {
   PlanOptions &plan = options.plan;
   if (plan.programs == ProgramSet::Generate) {

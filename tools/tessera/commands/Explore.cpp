@@ -21,8 +21,8 @@
 using namespace llvm;
 using namespace tessera;
 
-/// The simulated step as `tessera simulate --json` has it, or why the cluster
-/// cannot run it; nothing after an error that has been printed.
+/// Returns the simulated step as `tessera simulate --json` has it, or why the
+/// cluster cannot run it; nothing after an error that has been printed.
 static std::optional<json::Value>
 simulated(StringRef metadata, const Report &report, const std::string &path) {
   Expected<simulate::Cluster> cluster = simulate::readCluster(path);
@@ -44,7 +44,8 @@ simulated(StringRef metadata, const Report &report, const std::string &path) {
   return Prediction{*program, *cluster, *times}.json();
 }
 
-/// All that the page shows, of one plan.
+/// Prints or writes all that the page shows, of one plan. Returns the exit
+/// code.
 static int showOnce(const ExploreOptions &options) {
   PassHistory passes;
   std::optional<std::string> metadata = describeModel(

@@ -44,7 +44,8 @@ static bool checkDevices(PlanningOptions &options,
                      std::to_string(all) + " or raise 'nodes.count'");
 }
 
-/// Options of a plan as the command line has them, with a space before each.
+/// Returns options of a plan as the command line has them, with a space before
+/// each.
 static std::string wordsOf(const PlanOptions &plan,
                            const plan::SearchSpace &space) {
   std::string words;
@@ -55,7 +56,7 @@ static std::string wordsOf(const PlanOptions &plan,
   return words;
 }
 
-/// Says what is nearest where nothing fits; 1.
+/// Says what is nearest where nothing fits. Returns the exit code.
 static int explainNothing(const PlanningResult &result,
                           const plan::SearchSpace &space) {
   if (result.steps.empty()) {

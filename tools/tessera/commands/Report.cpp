@@ -31,7 +31,7 @@ static int refusePicture() {
                     "--mesh pp=2, and --programs train, or leave it out");
 }
 
-/// False after an error that has been printed.
+/// Draws the schedule. Returns false after an error, which is printed.
 static bool writePicture(const Report &report, const std::string &path) {
   if (!report.pipeline || report.pipeline->isInTurn())
     return !refusePicture();

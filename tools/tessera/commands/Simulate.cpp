@@ -100,7 +100,8 @@ std::optional<std::string> Simulate::metadata() const {
   return artifact.metadata();
 }
 
-/// False after an error that has been printed.
+/// Writes the trace if a file is named. Returns false after an error, which is
+/// printed.
 static bool writeTrace(const Prediction &prediction, const std::string &path) {
   if (path.empty())
     return true;

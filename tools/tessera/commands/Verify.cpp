@@ -109,7 +109,8 @@ bool Verification::types() {
   return true;
 }
 
-/// f64 on what another precision cannot decide, compiled when that happens.
+/// Decides in f64 what another precision cannot; it is compiled when that
+/// happens.
 class Judge {
 public:
   Judge(const VerifyOptions &options, Precision precision)

@@ -30,7 +30,7 @@ void declareJson(CLI::App &app, bool &json);
 void declarePage(CLI::App &app, std::string &html);
 CLI::Option *declareCluster(CLI::App &app, const char *what,
                             std::string &cluster);
-/// --cluster of what is about a cluster.
+/// Declares the --cluster of a command that needs one.
 void requireCluster(CLI::App &app, std::string &cluster);
 
 /// Reads the environment and the secret. Refuses what one process, or several,

@@ -19,7 +19,7 @@ class Option;
 
 namespace tessera {
 
-/// When an option is fixed: in an imported program, in a .tsr file, or not
+/// Says when an option is fixed: in an imported program, in a .tsr file, or not
 /// before its run.
 enum class Fate { Imported, Compiled, Replaceable };
 
@@ -29,14 +29,15 @@ class PlanGroup {
 public:
   explicit PlanGroup(PlannedModel &options) : options(options) {}
 
-  /// Declares the table. A command that has `programs` alone hides options that
-  /// all of them refuse: they are parsed, so that the refusal says why.
+  /// Declares the table. A command that runs none but `programs` hides the
+  /// options whose purpose none of them has: they are parsed, so that the
+  /// refusal says why. Other rules, and the command itself, hide nothing.
   void declare(CLI::App &app, const std::vector<ProgramSet> &programs = {});
   /// Declares the options of a serial program.
   void declareImport(CLI::App &app);
-  /// --ranks; the most ranks are a matter of the mesh.
+  /// Declares --ranks; the most ranks are a matter of the mesh.
   void declareRanks(CLI::App &app);
-  /// --plan, a file with values of the options of PlanFlags.def.
+  /// Declares --plan, a file with values of the options of PlanFlags.def.
   void declarePlanFile(CLI::App &app);
 
   bool isGiven(const std::string &name) const;
@@ -62,10 +63,10 @@ public:
   void read(CLI::App &app);
   /// Returns what the file of --plan says, once it is read.
   const plan::PlanFile &file() const { return planned; }
-  /// Refuses programs without a training step.
   /// Chooses the programs of a command that runs one kind of them. An artifact
   /// has its own.
   void choosePrograms(ProgramSet programs);
+  /// Refuses programs without a training step.
   void requireTraining() const;
   /// Completes the plan, refuses what does not go together and what would be
   /// ignored. Nothing changes an artifact.
@@ -76,7 +77,8 @@ public:
   /// Refuses options that a compiled model has fixed, and keys for a model that
   /// is compiled now.
   void checkArtifact() const;
-  /// All of these checks, for a command that compiles or describes a plan.
+  /// Makes all of these checks, for a command that compiles or describes a
+  /// plan.
   void check();
 
 private:
