@@ -45,10 +45,7 @@ namespace {
 class ReportCommand : public Command {
 public:
   void declare(CLI::App &app) override;
-  void check(CLI::App &app) override {
-    plan.read(app);
-    plan.check();
-  }
+  void check(CLI::App &app) override { plan.check(app); }
   int run() override;
 
 private:

@@ -293,3 +293,8 @@ void PlanGroup::check() {
   completeRate();
   checkArtifact();
 }
+
+void PlanGroup::check(CLI::App &app) {
+  read(app);
+  check();
+}

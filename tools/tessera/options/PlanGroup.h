@@ -80,6 +80,8 @@ public:
   /// Makes all of these checks, for a command that compiles or describes a
   /// plan.
   void check();
+  /// Reads and checks, for a command that does nothing between.
+  void check(CLI::App &app);
 
 private:
   struct Flag {
