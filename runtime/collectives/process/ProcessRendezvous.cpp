@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace tessera {
 
@@ -287,8 +288,15 @@ static std::vector<Socket> openDoors(const ProcessOptions &options,
                                      const Address &address,
                                      Deadline deadline) {
   Deadline until = std::min(deadline, Clock::now() + nameTime);
-  while (numericHosts(address).empty() && Clock::now() < until)
+  bool isTold = !options.note;
+  while (numericHosts(address).empty() && Clock::now() < until) {
+    if (!std::exchange(isTold, true))
+      options.note(concat("the host name '", address.host,
+                          "' of the rendezvous does not resolve yet; it is "
+                          "looked up again for ",
+                          nameTime.count(), " seconds"));
     std::this_thread::sleep_for(lookUpAgainAfter);
+  }
   std::vector<Socket> doors = listenOn(address);
   for (const Socket &door : doors)
     requireTrust(options, ownHost(door));

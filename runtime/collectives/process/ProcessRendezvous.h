@@ -28,7 +28,7 @@ struct ProcessOptions {
   /// addresses of this machine are taken, or `trustsNetwork`.
   std::string secret;
   bool trustsNetwork = false;
-  OperatorNote note;   ///< told of connections that are refused
+  OperatorNote note;   ///< told of refused connections, and of long waits
   Processor processor; ///< this process's; equal in all if not compared
 };
 

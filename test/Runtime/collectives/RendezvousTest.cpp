@@ -215,6 +215,20 @@ TEST(Rendezvous, UnknownHostIsNoMatterOfPorts) {
   }
 }
 
+TEST(Rendezvous, NameThatIsWaitedForIsTold) {
+  withEnoughTime([](std::chrono::milliseconds time) {
+    std::string host(70, 'x');
+    ProcessOptions options = processOf(0, 2, host + ":4000");
+    Notes notes;
+    options.timeout = time;
+    options.note = notes.taker();
+    EXPECT_EQ(joinAs(options).code, TSR_IO);
+    return notes.all() == concat("the host name '", host,
+                                 "' of the rendezvous does not resolve yet; it "
+                                 "is looked up again for 30 seconds\n");
+  });
+}
+
 /// Closes with a reset, after which the system has no address of this side.
 void reset(Socket socket) {
   linger now{1, 0};
