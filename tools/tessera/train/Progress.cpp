@@ -25,8 +25,9 @@ Progress::Progress(int64_t first, int64_t last, const StepWork &work,
                    Display display)
     : first(first), last(last),
       every(std::max<int64_t>(1, (last - first) / kPlainLines)), work(work),
-      display(display), terminal(isatty(STDOUT_FILENO)), start(Clock::now()),
-      previous(start) {}
+      display(display),
+      terminal(display == Display::Shown && isatty(STDOUT_FILENO)),
+      start(Clock::now()), previous(start) {}
 
 double Progress::elapsed() const {
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -12,7 +12,8 @@
 
 namespace tessera {
 
-enum class Display { Shown, Hidden };
+/// Lines: not rewritten, even on a terminal.
+enum class Display { Shown, Lines, Hidden };
 
 /// The work of one step.
 struct StepWork {

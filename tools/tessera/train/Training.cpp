@@ -381,11 +381,19 @@ RunEnd Training::end(Progress &progress, bool works) {
                      : RunEnd::Finished;
 }
 
+/// Open MPI gives a process a terminal of its own, and relays what is written
+/// there, into files as well.
+static Display displayOf(const Launch &launch) {
+  if (launch.rank != 0)
+    return Display::Hidden;
+  return launch.launcher == "mpirun" ? Display::Lines : Display::Shown;
+}
+
 RunEnd Training::run() {
   enterStage(RunStage::Stepping);
   Progress progress(firstStep, lastStep,
                     {tokensPerStep(), flops, options.peakFlops},
-                    isFirst() ? Display::Shown : Display::Hidden);
+                    displayOf(options.launch));
   fetchBatch();
   bool works = stopping.agree(session.get());
   // A run may have ended after it was saved and before it was measured.
