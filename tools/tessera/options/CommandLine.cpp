@@ -29,7 +29,9 @@ std::string messageOf(const CLI::Error &error) {
 /// The parser of the driver, with the commands that it has.
 class CommandLine {
 public:
-  CommandLine();
+  /// Declares the options of one command, or of all of them if there is none of
+  /// that name: declaring all takes a seventh of the time of a start.
+  explicit CommandLine(const std::string &declared);
   ParsedCommand parse(int argc, char **argv);
 
 private:
@@ -48,7 +50,7 @@ private:
   std::vector<std::unique_ptr<Command>> commands; ///< In the order of `app`.
 };
 
-CommandLine::CommandLine() {
+CommandLine::CommandLine(const std::string &declared) {
   app.require_subcommand(1);
   app.formatter(formatter);
   app.set_version_flag("--version", "tessera " TESSERA_VERSION)
@@ -56,11 +58,17 @@ CommandLine::CommandLine() {
   app.failure_message([](const CLI::App *, const CLI::Error &error) {
     return "error: " + printableMessage(messageOf(error)) + "\n";
   });
-  for (const RegisteredCommand &row : registeredCommands()) {
+  const std::vector<RegisteredCommand> &rows = registeredCommands();
+  const bool isKnown =
+      std::any_of(rows.begin(), rows.end(), [&](const RegisteredCommand &row) {
+        return declared == row.name;
+      });
+  for (const RegisteredCommand &row : rows) {
     CLI::App *sub = app.add_subcommand(row.name, row.what);
     sub->footer("tessera " + std::string(row.name) + row.example);
     commands.push_back(row.create());
-    commands.back()->declare(*sub);
+    if (!isKnown || declared == row.name)
+      commands.back()->declare(*sub);
   }
 }
 
@@ -203,5 +211,6 @@ ParsedCommand CommandLine::parse(int argc, char **argv) {
 
 ParsedCommand tessera::parseCommandLine(int argc, char **argv) {
   std::vector<char *> words = expandHelp(argc, argv);
-  return CommandLine().parse(static_cast<int>(words.size()), words.data());
+  return CommandLine(argc > 1 ? words[1] : "")
+      .parse(static_cast<int>(words.size()), words.data());
 }
