@@ -200,13 +200,13 @@ Value OwnerBuilder::term(ConvertOp sum, int64_t rank, StringRef message) {
 /// Neighbours first, as an all-reduce adds (runtime/collectives/Reduce.cpp):
 /// the same bits. Sums wait on a stack for another of as many ranks.
 Value OwnerBuilder::localSum(ConvertOp sum, StringRef message) {
-  SmallVector<Value> waiting;
+  SmallVector<Value> waiting = {term(sum, /*rank=*/0, message)};
   auto addTop = [&] {
     Value right = waiting.pop_back_val(), left = waiting.pop_back_val();
     waiting.push_back(nn::sumOf(builder, sum.getLoc(), left, right));
     nn::inheritPhase(waiting.back().getDefiningOp(), sum);
   };
-  for (int64_t rank = 0; rank < ranks; ++rank) {
+  for (int64_t rank = 1; rank < ranks; ++rank) {
     waiting.push_back(term(sum, rank, message));
     for (int64_t pairs = rank + 1; pairs % 2 == 0; pairs /= 2)
       addTop();
