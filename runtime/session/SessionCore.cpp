@@ -5,6 +5,7 @@
 #include "runtime/cpu/CpuIdentity.h"
 #include "runtime/cpu/CpuKernels.h"
 #include "runtime/device/DevicePlugin.h"
+#include "runtime/support/BuildId.h"
 #include "runtime/support/File.h"
 #include "runtime/support/HostFeatures.h"
 #include "runtime/support/JsonLimits.h"
@@ -118,8 +119,11 @@ static Agreement agreementOf(const Artifact &artifact,
   dismantle(plan.root[program_fields::Program::target.key]);
   plan.root.erase(program_fields::Program::target.key);
   std::string text = plan.root.dump();
-  // The caller's come first: they have the names that people give.
-  Agreement agreement = options.agreement;
+  // All else that another build has follows from it. Then come the caller's,
+  // which have the names that people give.
+  Agreement agreement = {{"a runtime of the build", buildId()}};
+  agreement.insert(agreement.end(), options.agreement.begin(),
+                   options.agreement.end());
   if (!options.allowsMixedCpus)
     agreement.emplace_back(kProgramProcessor, processorOf(*artifact.metadata));
   agreement.insert(agreement.end(),
