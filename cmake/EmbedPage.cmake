@@ -16,6 +16,6 @@ foreach(name STYLE LICENSE LIBRARY SCRIPTS)
   string(REPLACE "@${name}@" "${text}" page "${page}")
 endforeach()
 file(READ ${SERVED} served)
-file(WRITE ${OUTPUT} "#include \"tools/tessera/page/PageTemplate.h\"\n"
+file(WRITE ${OUTPUT} "#include \"lib/Page/PageTemplate.h\"\n"
   "const char *const tessera::kPageTemplate = R\"TESSERA(${page})TESSERA\";\n"
   "const char *const tessera::kServedScript = R\"TESSERA(${served})TESSERA\";\n")

@@ -1,10 +1,10 @@
 //===- Judge.cpp - what catches a mutant ----------------------------------===//
 
 #include "test/Mutation/Judge.h"
+#include "lib/Verify/CompareGeneration.h"
 #include "mlir/IR/Verifier.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Distribute/Erasure.h"
-#include "tools/tessera/verify/VerifyGeneration.h"
 #include "llvm/Support/FileSystem.h"
 #include <cmath>
 
@@ -32,8 +32,8 @@ bool Judge::start(KernelObjects &kernels, const std::string &prefix) {
 
 bool Judge::learnSerial(const std::string &path) {
   if (generates)
-    return runForward(
-        programs.forward(), [](NamedValues &) { return true; }, forward);
+    return !llvm::errorToBool(
+        runForward(programs.forward(), {}).moveInto(forward));
   auto outcome = train(path, isMasked);
   if (outcome)
     wanted = std::move(*outcome);
@@ -68,7 +68,9 @@ Verdict Judge::run(ModuleOp module, Stage stage) {
 /// Measures as `tessera verify` does, up to the first position that differs.
 Verdict Judge::measureGeneration(const std::string &path) const {
   NumericCheck check;
-  if (!compareGeneration(path, forward, {Precision::F64, kTimeoutMs}, check) ||
+  llvm::Expected<NumericCheck> compared =
+      compareGeneration(path, forward, {Precision::F64, kTimeoutMs});
+  if (llvm::errorToBool(std::move(compared).moveInto(check)) ||
       std::isnan(check.worst))
     return {Fate::Numerics, INFINITY};
   return {check.difference.empty() ? Fate::Equal : Fate::Numerics, check.worst};

@@ -96,9 +96,13 @@ LogicalResult Programs::refuse(const Twine &why) {
 bool Programs::compileSerial(const std::string &path) {
   OwningOpRef<ModuleOp> module = importModel();
   if (strategy.generates()) {
-    whole.path = path;
-    if (!module || !compileForward(*module, Precision::F64, whole))
+    if (!module)
       return false;
+    FailureOr<ForwardProgram> compiled =
+        compileForward(*module, Precision::F64, path);
+    if (failed(compiled))
+      return false;
+    whole = std::move(*compiled);
     metadataOptions = (*module)->getAttr(rt::kOptionsAttr);
     return true;
   }

@@ -7,13 +7,13 @@
 #ifndef TESSERA_TEST_MUTATION_PROGRAMS_H
 #define TESSERA_TEST_MUTATION_PROGRAMS_H
 
+#include "lib/Verify/ForwardRun.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/SharedObject.h"
 #include "test/Mutation/Mutant.h"
 #include "test/Mutation/Strategy.h"
-#include "tools/tessera/verify/ForwardRun.h"
 #include <map>
 #include <mutex>
 

@@ -3,8 +3,8 @@
 #include "tessera/tessera.h"
 #include "tools/tessera/options/CommandLine.h"
 #include "tools/tessera/options/ExitStatus.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Process.h"
 #include <csignal>

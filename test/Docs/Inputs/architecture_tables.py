@@ -70,7 +70,7 @@ def includable(kind, name):
     public = {header for header in lint_sources.PUBLIC
               if lint_sources.allowed((kind, name), ("public", header))[0]}
     groups = {"the ABI headers": lint_sources.ABI, "the headers of JSON": lint_sources.JSON,
-              "the fields of metadata": lint_sources.FIELDS}
+              "the fields of metadata": lint_sources.FIELDS, "printable.hpp": {"printable.hpp"}}
     extra = ["the public headers"] if public == lint_sources.PUBLIC else \
         [words for words, headers in groups.items() if headers <= public]
     return rooms + extra

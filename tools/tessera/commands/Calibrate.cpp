@@ -1,19 +1,14 @@
 //===- Calibrate.cpp - tessera calibrate ----------------------------------===//
 
-#include "tessera/Options/Counted.h"
+#include "tessera/Calibrate/Calibrate.h"
 #include "tessera/Target/OutputFile.h"
-#include "tools/tessera/calibrate/CalibrateGpus.h"
-#include "tools/tessera/calibrate/FitRates.h"
+#include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Threading.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/TargetParser/Host.h"
-#include <unistd.h>
 
 using namespace llvm;
 using namespace tessera;
@@ -27,7 +22,7 @@ public:
   int run() override;
 
 private:
-  bool measureCpu(simulate::Cluster &cluster);
+  mlir::FailureOr<MeasuredMachine> measure() const;
 
   DeviceKind device = DeviceKind::Cpu; ///< It is measured.
   std::string name;     ///< The machine's; "": the system says one.
@@ -54,72 +49,29 @@ void Calibrate::declare(CLI::App &app) {
   declareOutput(app, "toml", "Output file (default: machine.toml)", output);
 }
 
-/// Measures all programs in turns. Returns false after an error, which is
-/// printed.
-static bool measureAll(bool isQuick, int64_t cores,
-                       std::vector<MeasuredProgram> &computing,
-                       std::vector<MeasuredProgram> &communicating) {
-  std::vector<CalibrationProgram> programs =
-      calibrationPrograms(cores, isQuick);
-  auto say = [&](const Twine &text) {
-    if (!isQuick)
-      standardError() << text << "\n";
-  };
-  std::vector<TimedProgram> timed(programs.size());
-  say("compiling " + counted(static_cast<int64_t>(programs.size()), "program"));
-  for (const auto &[program, times] : zip(programs, timed))
-    if (!times.open(program, cores))
-      return false;
-  int64_t rounds = isQuick ? 1 : 3, steps = isQuick ? 2 : 3;
-  for (int64_t round = 1; round <= rounds; ++round) {
-    say("measuring, round " + Twine(round) + " of " + Twine(rounds));
-    for (TimedProgram &times : timed)
-      if (!times.run(steps))
-        return false;
-  }
-  for (const TimedProgram &times : timed) {
-    MeasuredProgram measured = times.result();
-    (measured.isForLink ? communicating : computing)
-        .push_back(std::move(measured));
-  }
-  return true;
-}
-
-bool Calibrate::measureCpu(simulate::Cluster &cluster) {
-  auto cores =
-      static_cast<int64_t>(hardware_concurrency().compute_thread_count());
-  std::vector<MeasuredProgram> computing, communicating;
-  if (!measureAll(isQuick, cores, computing, communicating))
-    return false;
-  cluster.name = sys::getHostCPUName().str() + ", " + counted(cores, "core");
-  cluster.kind = DeviceKind::Cpu;
-  cluster.coresPerNode = cores;
-  cluster.nodeMemoryBytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                            static_cast<double>(sysconf(_SC_PAGESIZE));
-  cluster.byThreads = fitDevices(computing);
-  cluster.node = fitLink(communicating);
-  return true;
+mlir::FailureOr<MeasuredMachine> Calibrate::measure() const {
+  CompilerContext compiler;
+  CalibrationOptions how;
+  how.isQuick = isQuick;
+  if (!isQuick)
+    how.progress = [](const std::string &what) {
+      standardError() << what << "\n";
+    };
+  return device == DeviceKind::Cuda ? measureGpus(compiler.context, how)
+                                    : measureCpus(compiler.context, how);
 }
 
 int Calibrate::run() {
   if (std::string why = checkOutput(output, "machine.toml"); !why.empty())
     return printError(why);
-  simulate::Cluster cluster;
-  std::string comment = "# Measured by tessera calibrate "
-                        "(docs/Simulation.md).\n";
-  if (device == DeviceKind::Cuda) {
-    std::optional<MeasuredGpus> gpus = measureGpus(isQuick);
-    if (!gpus)
-      return 1;
-    cluster = std::move(gpus->cluster);
-    comment = std::move(gpus->comment);
-  } else if (!measureCpu(cluster)) {
+  mlir::FailureOr<MeasuredMachine> machine = measure();
+  if (failed(machine))
     return 1;
-  }
+  simulate::Cluster &cluster = machine->cluster;
   if (!name.empty())
     cluster.name = name;
   std::string path = output.empty() ? "machine.toml" : output;
-  std::string text = comment + simulate::clusterText(cluster);
+  std::string text = machine->comment + simulate::clusterText(cluster);
   if (path == "-") {
     standardOutput() << text;
     return 0;

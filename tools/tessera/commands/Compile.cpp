@@ -1,15 +1,16 @@
 //===- Compile.cpp - tessera compile --------------------------------------===//
 
-#include "tools/tessera/input/ArtifactFile.h"
-#include "tools/tessera/input/CompileModel.h"
+#include "tessera/Artifact/ArtifactFile.h"
+#include "tessera/Pipelines/CompileModel.h"
+#include "tessera/Report/Report.h"
+#include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/report/Report.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -53,7 +54,8 @@ int Compile::run() {
   if (output.empty())
     output = "model.tsr";
   auto start = std::chrono::steady_clock::now();
-  if (!compileModel(options, output))
+  CompilerContext compiler;
+  if (failed(compileModel(compiler.context, options, output)))
     return 1;
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
@@ -62,7 +64,8 @@ int Compile::run() {
     return 0;
   ArtifactFile artifact;
   Report report;
-  if (!artifact.load(output) || !report.readHeadline(artifact.metadata()))
+  if (printIfError(artifact.load(output)) ||
+      printIfError(report.readHeadline(artifact.metadata())))
     return 1;
   standardOutput() << "wrote " << printable(output) << ": " << report.headline()
                    << " (" << llvm::formatv("{0:f1}", seconds.count())

@@ -3,14 +3,14 @@
 // only a later step needs is a note, not a failure.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Artifact/DeviceReport.h"
 #include "tessera/Target/SharedObject.h"
+#include "tessera/Text/Table.h"
 #include "tessera/tessera.h"
+#include "tools/tessera/doctor/ProductRate.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/GroupDeclarations.h"
-#include "tools/tessera/report/DeviceReport.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/ProductRate.h"
-#include "tools/tessera/report/Table.h"
+#include "tools/tessera/output/Output.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"

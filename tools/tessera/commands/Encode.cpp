@@ -1,18 +1,18 @@
 //===- Encode.cpp - tessera encode ----------------------------------------===//
 
+#include "tessera/Artifact/DeviceReport.h"
 #include "tessera/encoder.h"
 #include "tools/tessera/encode/SentenceFolder.h"
 #include "tools/tessera/generate/TextOfTokens.h"
-#include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/input/OpenModel.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/report/DeviceReport.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -205,7 +205,7 @@ void Encoding::fitProgram() {
 bool Encoding::open() {
   if (!options.isArtifact() && !options.isProgram())
     fitProgram();
-  if (!artifact.open(options))
+  if (!openArtifact(options, artifact))
     return false;
   int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
   if (tokenizer.size() > vocabulary)

@@ -1,10 +1,12 @@
 //===- Evaluate.cpp - tessera evaluate ------------------------------------===//
 
+#include "tessera/Artifact/DeviceReport.h"
+#include "tessera/Report/Report.h"
 #include "tools/tessera/evaluate/Questions.h"
 #include "tools/tessera/generate/OpenGenerator.h"
-#include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/input/OpenModel.h"
 #include "tools/tessera/input/SharedFiles.h"
 #include "tools/tessera/options/Agreement.h"
 #include "tools/tessera/options/Command.h"
@@ -12,10 +14,8 @@
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/report/DeviceReport.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/report/Report.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/LabelBytes.h"
 #include "tools/tessera/train/Measurement.h"
 #include "tools/tessera/train/OpenSession.h"
@@ -153,7 +153,7 @@ static bool scoreByRows(Questions &questions, tsr_session *session,
 /// which knows no questions.
 static bool openFor(const Questions &questions, const EvaluateOptions &options,
                     ArtifactFile &artifact) {
-  if (artifact.open(options))
+  if (openArtifact(options, artifact))
     return true;
   if (!options.isArtifact() && !options.isProgram())
     printNote(questions.longestPlace());
@@ -173,7 +173,7 @@ static int evaluateChoices(EvaluateOptions &options) {
   ArtifactFile artifact;
   Report report;
   if (!openFor(questions, options, artifact) ||
-      !report.read(artifact.metadata()))
+      printIfError(report.read(artifact.metadata())))
     return 1;
   if (report.program.model.target)
     return printError("--choices asks which text goes on a prompt, which a "
@@ -322,7 +322,7 @@ int Evaluate::run() {
     return evaluateChoices(options);
   ArtifactFile artifact;
   Report report;
-  if (!artifact.open(options) || !report.read(artifact.metadata()))
+  if (!openArtifact(options, artifact, report))
     return 1;
   if (report.program.generates() || report.program.encodes())
     return printError("'" + options.model + "' has programs that " +

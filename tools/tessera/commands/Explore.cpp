@@ -1,20 +1,20 @@
 //===- Explore.cpp - tessera explore --------------------------------------===//
 
+#include "tessera/Page/Page.h"
+#include "tessera/Page/PassHistory.h"
+#include "tessera/Predict/Prediction.h"
+#include "tessera/Report/Report.h"
 #include "tessera/Simulate/Simulate.h"
 #include "tools/tessera/explore/Answers.h"
 #include "tools/tessera/explore/PageServer.h"
-#include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/input/OpenModel.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/page/Page.h"
-#include "tools/tessera/passes/PassHistory.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/report/Report.h"
-#include "tools/tessera/simulate/Prediction.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -27,13 +27,13 @@ static std::optional<json::Value>
 simulated(StringRef metadata, const Report &report, const std::string &path) {
   Expected<simulate::Cluster> cluster = simulate::readCluster(path);
   if (!cluster) {
-    printError(toString(cluster.takeError()));
+    printError(cluster.takeError());
     return std::nullopt;
   }
   Expected<simulate::Program> program =
       simulate::readStep(metadata, report.program);
   if (!program) {
-    printError(toString(program.takeError()));
+    printError(program.takeError());
     return std::nullopt;
   }
   *cluster = cluster->sharedBy(program->ranks());
@@ -48,12 +48,13 @@ simulated(StringRef metadata, const Report &report, const std::string &path) {
 /// code.
 static int showOnce(const ExploreOptions &options) {
   PassHistory passes;
-  std::optional<std::string> metadata = describeModel(
-      options, [&](StringRef pass, StringRef what, mlir::ModuleOp module) {
-        passes.add(pass, what, module);
-      });
   Report report;
-  if (!metadata || !report.read(*metadata))
+  std::optional<std::string> metadata =
+      describeModel(options, report,
+                    [&](StringRef pass, StringRef what, mlir::ModuleOp module) {
+                      passes.add(pass, what, module);
+                    });
+  if (!metadata)
     return 1;
   json::Object data{{"report", report.json()}, {"passes", passes.json()}};
   if (const std::string &cluster = options.cluster; !cluster.empty()) {
@@ -65,7 +66,8 @@ static int showOnce(const ExploreOptions &options) {
   json::Value value(std::move(data));
   if (options.json)
     printJson(value);
-  return !writePage(options.html, "explore", report.headline(), value);
+  return printIfError(
+      writePage(options.html, "explore", report.headline(), value));
 }
 
 namespace {

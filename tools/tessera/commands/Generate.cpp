@@ -1,5 +1,6 @@
 //===- Generate.cpp - tessera generate ------------------------------------===//
 
+#include "tessera/Artifact/DeviceReport.h"
 #include "tools/tessera/generate/Chat.h"
 #include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/input/ModelFiles.h"
@@ -7,9 +8,8 @@
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/report/DeviceReport.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"

@@ -1,16 +1,16 @@
 //===- Import.cpp - tessera import ----------------------------------------===//
 
 #include "tessera/Import/Import.h"
+#include "tessera/Pipelines/CompileModel.h"
 #include "tessera/Target/OutputFile.h"
-#include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

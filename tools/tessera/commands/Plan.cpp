@@ -1,95 +1,52 @@
 //===- Plan.cpp - tessera plan --------------------------------------------===//
 
-#include "tessera/Options/Counted.h"
 #include "tessera/Options/PlanFlags.h"
 #include "tessera/Options/PlanRules.h"
+#include "tessera/Options/RateOptions.h"
+#include "tessera/Page/Page.h"
 #include "tessera/Plan/PlanFile.h"
+#include "tessera/Planner/PlanChoice.h"
+#include "tessera/Planner/PlanText.h"
+#include "tessera/Predict/ClusterDevice.h"
 #include "tessera/Target/OutputFile.h"
+#include "tessera/Text/TextWrap.h"
+#include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/HelpText.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/options/RateOptions.h"
-#include "tools/tessera/options/TextWrap.h"
-#include "tools/tessera/page/Page.h"
-#include "tools/tessera/plan/PlanText.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/simulate/ClusterDevice.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace tessera;
 
-/// Prints an error and returns false where the cluster is too small. The ranks
-/// of a CPU, as many as one likes, share its cores.
-static bool checkDevices(PlanningOptions &options,
-                         const simulate::Cluster &cluster) {
-  int64_t &wanted = options.gpus;
-  if (cluster.kind == DeviceKind::Cpu) {
-    wanted = wanted ? wanted : cluster.nodes * cluster.coresPerNode;
-    return true;
-  }
-  int64_t all = cluster.nodes * cluster.devicesPerNode;
-  if (!wanted)
-    wanted = all;
-  if (wanted <= all)
-    return true;
-  return !printError("a plan for " + counted(wanted, "device") +
-                     " is asked for, but the cluster '" + cluster.name +
-                     "' has " + counted(all, "device") + "; use --gpus " +
-                     std::to_string(all) + " or raise 'nodes.count'");
-}
+namespace {
 
-/// Returns options of a plan as the command line has them, with a space before
-/// each.
-static std::string wordsOf(const PlanOptions &plan,
-                           const plan::SearchSpace &space) {
-  std::string words;
-  for (const auto &[name, text] : plan::chosenOptions(space, plan))
-    words += text == "true"    ? " --" + name
-             : text == "false" ? " --no-" + name
-                               : " --" + name + " " + text;
-  return words;
-}
+/// The options of tessera plan. "" means: not given.
+struct PlanCommandOptions : PlanningOptions {
+  std::string cluster;                ///< A file.
+  std::vector<std::string> explained; ///< Two files.
+  std::string output, html;           ///< Files.
+  bool json = false;
+};
 
-/// Says what is nearest where nothing fits. Returns the exit code.
-static int explainNothing(const PlanningResult &result,
-                          const plan::SearchSpace &space) {
-  if (result.steps.empty()) {
-    std::string text =
-        formatv("no plan for {0} and a batch of {1} is found",
-                counted(space.ranks, "device"), space.base.sizes.batch);
-    if (!result.problem.empty())
-      text += ", e.g.: " + result.problem;
-    return printError(text);
-  }
-  const PlannedStep &nearest = result.steps.front();
-  auto limit = static_cast<int64_t>(result.memoryLimit);
-  return printError(formatv(
-      "no plan fits into {0} bytes; the nearest needs {1} bytes, {2} more:{3}; "
-      "use more devices or shorter sequences",
-      limit, nearest.of.bytes, nearest.of.bytes - limit,
-      wordsOf(nearest.plan, space)));
-}
+} // namespace
 
 /// Returns the exit code.
-static int writePlan(const PlanningOptions &options, const PlannedStep &best,
+static int writePlan(const PlanCommandOptions &options, const PlannedStep &best,
                      const plan::SearchSpace &space,
                      const simulate::Cluster &cluster) {
   if (options.output.empty())
     return 0;
-  plan::PlanFile file;
-  if (std::string why = plan::identify(options.model, file.model); !why.empty())
-    return printError(why);
-  file.options = plan::chosenOptions(space, best.plan);
-  file.cluster = cluster.name;
-  file.stepSeconds = best.of.seconds;
-  file.memoryBytes = best.of.bytes;
-  if (std::error_code error = writeOutput(options.output, {file.json()}))
+  Expected<plan::PlanFile> file =
+      planFileOf(options.model, best, space, cluster);
+  if (!file)
+    return printError(file.takeError());
+  if (std::error_code error = writeOutput(options.output, {file->json()}))
     return printError("cannot write '" + options.output +
                       "': " + error.message());
   return 0;
@@ -134,7 +91,8 @@ static ReadPlan readExplained(const PlanningOptions &options,
   return {group.file(), model.plan, taken};
 }
 
-static int explain(const PlanningOptions &options, std::vector<ReadPlan> plans,
+static int explain(const PlanCommandOptions &options,
+                   std::vector<ReadPlan> plans,
                    const simulate::Cluster &cluster) {
   ExplainedPlan both[2];
   for (size_t i : {0, 1}) {
@@ -167,7 +125,7 @@ private:
   void declareSearch(CLI::App &app);
   void checkSearch();
 
-  PlanningOptions options;
+  PlanCommandOptions options;
   PlanGroup plan{options};
   TakenFromCluster taken;
   std::vector<ReadPlan> explained; ///< Two, or none.
@@ -238,24 +196,10 @@ void PlanCommand::declare(CLI::App &app) {
 void PlanCommand::checkSearch() {
   options.given = plan.givenTexts();
   const bool isSearch = options.explained.empty();
-  if (isSearch && !options.plan.sizes.batch)
-    refuse("the number of sequences in a step is not searched, as it changes "
-           "what is learnt; give --global-batch");
   if (!isSearch && !options.html.empty())
     refuse("--html shows the plans of a search, but --explain compares two "
            "without one; leave out one of the two");
-  if (plan.isGiven("--programs") ||
-      options.plan.memory.recompute == Recompute::Auto)
-    refuse("tessera plan searches plans for training, and ways to recompute "
-           "itself; leave out --programs and --recompute auto");
-  if (!options.given.count("--mesh"))
-    return;
-  const int64_t ranks = options.plan.mesh.ranks();
-  if (options.gpus && ranks != options.gpus)
-    refuse("--mesh " + options.plan.mesh.str() + " has " +
-           std::to_string(ranks) + " ranks, but --gpus says " +
-           std::to_string(options.gpus) + "; leave out one of the two");
-  options.gpus = ranks;
+  refuseUnless(isSearch ? refuseSearch(options) : refusePrograms(options));
 }
 
 void PlanCommand::check(CLI::App &app) {
@@ -286,32 +230,31 @@ int PlanCommand::run() {
                                  checkOutput(options.html, "page.html")});
       !why.empty())
     return printError(why);
-  if (options.isProgram())
-    return printError("'" + options.model +
-                      "' is a program with a batch of its own, which plans "
-                      "would cut in different ways; give the config.json");
   Expected<simulate::Cluster> cluster = simulate::readCluster(options.cluster);
   if (!cluster)
-    return printError(toString(cluster.takeError()));
+    return printError(cluster.takeError());
   if (std::string why = fitCluster(options.plan, *cluster, taken); !why.empty())
     return printError(why);
   if (!options.explained.empty())
     return explain(options, explained, *cluster);
-  ModelFacts facts;
-  if (!checkDevices(options, *cluster) ||
-      !readFacts(options.model, options.plan, facts))
+  if (std::string why = chooseDevices(options, *cluster); !why.empty())
+    return printError(why);
+  CompilerContext compiler;
+  mlir::FailureOr<ModelFacts> facts =
+      readFacts(compiler.context, options.model, options.plan);
+  if (failed(facts))
     return 1;
-  Planner planner(options, *cluster, facts);
-  std::optional<PlanningResult> found = planner.run();
+  Planner planner(options, *cluster, *facts);
+  Expected<PlanningResult> found = planner.run();
   if (!found)
-    return 1;
+    return printError(found.takeError());
   const PlanningResult &result = *found;
   if (result.fitting == 0)
-    return explainNothing(result, planner.searchSpace());
+    return printError(whyNothingFits(result, planner.searchSpace()));
   PlanText text{result, planner.searchSpace(), *cluster, options};
   const std::string &fastest = result.steps.front().plan.mesh.str();
-  if (!writePage(options.html, "plan", cluster->name + ": " + fastest,
-                 text.json()))
+  if (printIfError(writePage(options.html, "plan",
+                             cluster->name + ": " + fastest, text.json())))
     return 1;
   if (options.json)
     printJson(text.json(), 2);

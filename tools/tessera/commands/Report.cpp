@@ -1,20 +1,19 @@
 //===- Report.cpp - tessera report ----------------------------------------===//
 
-#include "tools/tessera/report/Report.h"
+#include "tessera/Report/Report.h"
+#include "tessera/Page/Page.h"
+#include "tessera/Page/PassHistory.h"
 #include "tessera/Target/OutputFile.h"
-#include "tools/tessera/input/ArtifactFile.h"
-#include "tools/tessera/input/CompileModel.h"
+#include "tessera/Text/Table.h"
+#include "tessera/Text/TextWrap.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/input/OpenModel.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/options/TextWrap.h"
-#include "tools/tessera/page/Page.h"
-#include "tools/tessera/passes/PassHistory.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/report/Table.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
@@ -91,7 +90,7 @@ size_t ReportCommand::columns() const {
 
 bool ReportCommand::readArtifact(Report &report) const {
   ArtifactFile artifact;
-  if (!artifact.open(options) || !report.read(artifact.metadata()))
+  if (!openArtifact(options, artifact, report))
     return false;
   report.signer = artifact.signer();
   return true;
@@ -104,8 +103,7 @@ bool ReportCommand::readModel(Report &report, PassHistory &passes) const {
     observer = [&](StringRef pass, StringRef what, mlir::ModuleOp module) {
       passes.add(pass, what, module);
     };
-  std::optional<std::string> metadata = describeModel(options, observer);
-  return metadata && report.read(*metadata);
+  return describeModel(options, report, observer).has_value();
 }
 
 int ReportCommand::run() {
@@ -127,8 +125,9 @@ int ReportCommand::run() {
   if (!scheduleSvg.empty() && !writePicture(report, scheduleSvg))
     return 1;
   if (!html.empty() &&
-      !writePage(html, {"report", report.headline(), report.json(),
-                        options.isArtifact() ? nullptr : passes.json()}))
+      printIfError(
+          writePage(html, {"report", report.headline(), report.json(),
+                           options.isArtifact() ? nullptr : passes.json()})))
     return 1;
   if (json)
     printJson(report.json(), 2);

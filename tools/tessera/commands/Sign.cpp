@@ -1,12 +1,12 @@
 //===- Sign.cpp - tessera sign --------------------------------------------===//
 
+#include "tessera/Artifact/ArtifactFile.h"
 #include "tessera/Target/OutputFile.h"
-#include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -62,7 +62,7 @@ int Sign::run() {
   if (!llvm::sys::fs::is_regular_file(written))
     return 0;
   ArtifactFile artifact;
-  if (!artifact.load(written))
+  if (printIfError(artifact.load(written)))
     return 1;
   standardOutput() << "wrote " << printable(written) << ": signed by key "
                    << artifact.signer() << "\n";

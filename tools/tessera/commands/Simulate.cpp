@@ -1,21 +1,21 @@
 //===- Simulate.cpp - tessera simulate ------------------------------------===//
 
+#include "tessera/Page/Page.h"
+#include "tessera/Predict/ClusterDevice.h"
+#include "tessera/Predict/Prediction.h"
+#include "tessera/Predict/SimulatedStep.h"
+#include "tessera/Predict/SoftwareMemory.h"
 #include "tessera/Target/OutputFile.h"
-#include "tools/tessera/input/ArtifactFile.h"
-#include "tools/tessera/input/CompileModel.h"
+#include "tessera/Text/TextWrap.h"
+#include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/input/OpenModel.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/options/GroupDeclarations.h"
 #include "tools/tessera/options/PlanGroup.h"
-#include "tools/tessera/options/TextWrap.h"
-#include "tools/tessera/page/Page.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/simulate/ClusterDevice.h"
-#include "tools/tessera/simulate/Prediction.h"
-#include "tools/tessera/simulate/SimulatedStep.h"
-#include "tools/tessera/simulate/SoftwareMemory.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -32,7 +32,7 @@ public:
 
 private:
   std::string checkNamedFiles();
-  std::optional<std::string> metadata() const;
+  std::optional<std::string> metadata(Report &report) const;
   bool findSoftwareMemory(const SimulatedStep &step, const Report &report,
                           std::optional<SoftwareMemory> &memory) const;
 
@@ -91,11 +91,11 @@ std::string Simulate::checkNamedFiles() {
 }
 
 /// Returns that of a model or an artifact; nothing after an error.
-std::optional<std::string> Simulate::metadata() const {
+std::optional<std::string> Simulate::metadata(Report &report) const {
   if (!options.isArtifact())
-    return describeModel(options);
+    return describeModel(options, report);
   ArtifactFile artifact;
-  if (!artifact.open(options))
+  if (!openArtifact(options, artifact, report))
     return std::nullopt;
   return artifact.metadata();
 }
@@ -119,7 +119,7 @@ static bool readMeasured(const std::string &path,
     return true;
   Expected<MeasuredStep> step = readMeasuredStep(path, program);
   if (!step)
-    return !printError(toString(step.takeError()));
+    return !printError(step.takeError());
   measured = std::move(*step);
   return true;
 }
@@ -131,9 +131,13 @@ bool Simulate::findSoftwareMemory(const SimulatedStep &step,
                                   std::optional<SoftwareMemory> &memory) const {
   if (!step.cluster.software.memory)
     return true;
-  memory =
-      softwareMemory(options, step.program.precision, step.cluster, report);
-  return memory.has_value();
+  CompilerContext compiler;
+  mlir::FailureOr<SoftwareMemory> found = softwareMemory(
+      compiler.context, options, step.program.precision, step.cluster, report);
+  if (failed(found))
+    return false;
+  memory = std::move(*found);
+  return true;
 }
 
 int Simulate::run() {
@@ -141,27 +145,30 @@ int Simulate::run() {
     return printError(why);
   Expected<simulate::Cluster> cluster = simulate::readCluster(clusterFile);
   if (!cluster)
-    return printError(toString(cluster.takeError()));
+    return printError(cluster.takeError());
   if (std::string why = fitCluster(options.plan, *cluster, taken); !why.empty())
     return printError(why);
-  std::optional<std::string> text = metadata();
   Report report;
-  if (!text || !report.read(*text))
+  std::optional<std::string> text = metadata(report);
+  if (!text)
     return 1;
   bool keepsSpans = json || !traceFile.empty() || !html.empty();
-  std::optional<SimulatedStep> step = simulateStep(
+  Expected<SimulatedStep> step = simulateStep(
       *text, report, *cluster,
       keepsSpans ? SimulatedStep::Spans::Kept : SimulatedStep::Spans::Dropped);
+  if (!step)
+    return printError(step.takeError());
   std::optional<MeasuredStep> measured;
   std::optional<SoftwareMemory> memory;
-  if (!step || !readMeasured(measuredFile, step->program, measured) ||
+  if (!readMeasured(measuredFile, step->program, measured) ||
       !findSoftwareMemory(*step, report, memory))
     return 1;
   Prediction prediction{step->program, step->cluster, step->times,
                         measured ? &*measured : nullptr,
                         memory ? &*memory : nullptr};
   if (!writeTrace(prediction, traceFile) ||
-      !writePage(html, "simulate", report.headline(), prediction.json()))
+      printIfError(
+          writePage(html, "simulate", report.headline(), prediction.json())))
     return 1;
   if (json)
     printJson(prediction.json(), 2);

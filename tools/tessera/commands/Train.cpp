@@ -1,15 +1,15 @@
 //===- Train.cpp - tessera train ------------------------------------------===//
 
-#include "tools/tessera/input/ArtifactFile.h"
+#include "tessera/Artifact/DeviceReport.h"
+#include "tessera/Report/Report.h"
 #include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/input/OpenModel.h"
 #include "tools/tessera/input/SharedFiles.h"
 #include "tools/tessera/options/Command.h"
 #include "tools/tessera/options/ExitStatus.h"
 #include "tools/tessera/options/FileChecks.h"
-#include "tools/tessera/report/DeviceReport.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/report/Report.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/RunLength.h"
 #include "tools/tessera/train/RunRecord.h"
 #include "tools/tessera/train/StartingPoint.h"
@@ -153,10 +153,11 @@ std::string Train::prepare() {
 /// false after an error, which is printed.
 bool Train::open(ArtifactFile &artifact, Report &report) {
   auto fitsData = [&](const DataSizes &sizes) {
-    return openTrainingData(options, sizes, options.seed) &&
-           (!options.hasEvaluationData() || openEvaluationData(options, sizes));
+    return mlir::success(
+        openTrainingData(options, sizes, options.seed) &&
+        (!options.hasEvaluationData() || openEvaluationData(options, sizes)));
   };
-  if (!artifact.open(options, fitsData) || !report.read(artifact.metadata()) ||
+  if (!openArtifact(options, artifact, report, fitsData) ||
       !useEpochs(options, artifact.get()))
     return false;
   if (options.isArtifact())

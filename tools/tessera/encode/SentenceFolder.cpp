@@ -3,7 +3,7 @@
 #include "tools/tessera/encode/SentenceFolder.h"
 #include "tessera/Json/ParseJson.h"
 #include "tessera/Json/ReadText.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -3,7 +3,7 @@
 #include "tools/tessera/evaluate/Questions.h"
 #include "tessera/Json/ParseJson.h"
 #include "tessera/Json/ReadText.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 
 #include "tools/tessera/generate/Chat.h"
 #include "tools/tessera/input/ModelFiles.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <iostream>

@@ -3,7 +3,8 @@
 #include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/input/ModelCheck.h"
 #include "tools/tessera/input/ModelFiles.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/input/OpenModel.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include <sstream>
 
@@ -93,7 +94,7 @@ void OpenGenerator::noteConfig() const {
 }
 
 bool OpenGenerator::openTokenizer() {
-  if (!artifact.open(options))
+  if (!openArtifact(options, artifact))
     return false;
   std::string path = modelTokenizer(options, options.tokenizer);
   int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());

@@ -3,9 +3,9 @@
 #ifndef TESSERA_TOOLS_TESSERA_GENERATE_OPENGENERATOR_H
 #define TESSERA_TOOLS_TESSERA_GENERATE_OPENGENERATOR_H
 
+#include "tessera/Artifact/ArtifactFile.h"
 #include "tools/tessera/generate/GenerateOptions.h"
 #include "tools/tessera/generate/TextOfTokens.h"
-#include "tools/tessera/input/ArtifactFile.h"
 
 namespace tessera {
 

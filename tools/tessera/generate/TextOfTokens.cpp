@@ -1,7 +1,7 @@
 //===- TextOfTokens.cpp - a model's tokenizer, if there is one ------------===//
 
 #include "tools/tessera/generate/TextOfTokens.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 
 using namespace tessera;
 

@@ -1,8 +1,10 @@
 //===- CompilerContext.cpp - an MLIR context that prints its diagnostics --===//
 
 #include "tools/tessera/input/CompilerContext.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tessera/Pipelines/Compile.h"
+#include "tessera/Pipelines/EmitError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
@@ -13,7 +15,7 @@ static constexpr size_t kShownColumns = 120;
 // Larger files that a location names are not opened.
 static constexpr uint64_t kLargestSource = 64 << 20;
 
-static StringRef nameOf(llvm::SourceMgr::DiagKind kind) {
+static StringRef severityName(llvm::SourceMgr::DiagKind kind) {
   switch (kind) {
   case llvm::SourceMgr::DK_Error:
     return "error";
@@ -27,7 +29,7 @@ static StringRef nameOf(llvm::SourceMgr::DiagKind kind) {
   llvm_unreachable("every kind is handled");
 }
 
-static StringRef nameOf(DiagnosticSeverity severity) {
+static StringRef severityName(DiagnosticSeverity severity) {
   switch (severity) {
   case DiagnosticSeverity::Error:
     return "error";
@@ -65,7 +67,7 @@ static void printSourceLine(const llvm::SMDiagnostic &diagnostic, void *) {
       before.str() + untabbed(shown.take_front(column - begin));
   standardError() << printable(diagnostic.getFilename()) << ":"
                   << diagnostic.getLineNo() << ":" << column + 1 << ": "
-                  << nameOf(diagnostic.getKind()) << ": "
+                  << severityName(diagnostic.getKind()) << ": "
                   << diagnostic.getMessage() << "\n"
                   << indent << untabbed(shown.drop_front(column - begin))
                   << after << "\n";
@@ -76,19 +78,9 @@ static void printSourceLine(const llvm::SMDiagnostic &diagnostic, void *) {
 static LogicalResult remember(Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return failure();
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
-    stream << file.getFilename().getValue() << ":" << file.getLine() << ":"
-           << file.getColumn() << ": ";
-  stream << diagnostic.str();
-  for (Diagnostic &note : diagnostic.getNotes())
-    stream << "; note: " << note.str();
-  noteError(text);
+  noteError(errorText(diagnostic));
   return failure(); // the next handler prints it
 }
-
-CompilerContext::CompilerContext() : CompilerContext(DialectRegistry()) {}
 
 /// Returns whether the line of a location can be shown. A program may name any
 /// file as its source, and reading a device or a pipe may never end.
@@ -113,8 +105,8 @@ void CompilerContext::print(Location location, const std::string &message,
     standardError() << printableValue(file.getFilename().getValue()) << ":"
                     << file.getLine() << ":" << file.getColumn() << ": ";
   bool isAdvice = !file && severity == DiagnosticSeverity::Remark;
-  standardError() << (isAdvice ? "note" : nameOf(severity)) << ": " << text
-                  << "\n";
+  standardError() << (isAdvice ? "note" : severityName(severity)) << ": "
+                  << text << "\n";
 }
 
 void CompilerContext::print(Diagnostic &diagnostic) {
@@ -125,8 +117,14 @@ void CompilerContext::print(Diagnostic &diagnostic) {
           note.getLocation() != location);
 }
 
-CompilerContext::CompilerContext(const DialectRegistry &registry)
-    : context(registry, MLIRContext::Threading::ENABLED),
+static DialectRegistry compilerDialects() {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  return registry;
+}
+
+CompilerContext::CompilerContext()
+    : context(compilerDialects(), MLIRContext::Threading::ENABLED),
       located(sources, &context, standardError()),
       printed(&context, [this](Diagnostic &diagnostic) { print(diagnostic); }),
       noted(&context, remember) {

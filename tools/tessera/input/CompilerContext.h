@@ -9,12 +9,12 @@
 
 namespace tessera {
 
-/// Diagnostics go to standard error as "file:line:column: error: ..." with the
-/// line, or as "error: ..." where there is no file.
+/// It has the compiler's dialects. Diagnostics go to standard error as
+/// "file:line:column: error: ..." with the line, or as "error: ..." where there
+/// is no file.
 class CompilerContext {
 public:
   CompilerContext();
-  explicit CompilerContext(const mlir::DialectRegistry &registry);
 
   mlir::MLIRContext context;
 

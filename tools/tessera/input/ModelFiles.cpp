@@ -5,7 +5,7 @@
 #include "tessera/Json/ReadText.h"
 #include "tessera/tessera.h"
 #include "tools/tessera/options/FileChecks.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/Training.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

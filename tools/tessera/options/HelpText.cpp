@@ -1,9 +1,9 @@
 //===- HelpText.cpp - how help is printed ---------------------------------===//
 
 #include "tools/tessera/options/HelpText.h"
+#include "tessera/Text/TextWrap.h"
 #include "tools/tessera/options/Declare.h"
 #include "tools/tessera/options/ExitStatus.h"
-#include "tools/tessera/options/TextWrap.h"
 #include <algorithm>
 #include <map>
 #include <sstream>

@@ -3,8 +3,8 @@
 #include "tools/tessera/options/PlanGroup.h"
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Options/PlanRules.h"
+#include "tessera/Options/RateOptions.h"
 #include "tools/tessera/options/Declare.h"
-#include "tools/tessera/options/RateOptions.h"
 #include "tools/tessera/options/Suggestion.h"
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 
 #include "tools/tessera/train/Evaluations.h"
 #include "tools/tessera/input/ModelFiles.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/RunCheckpoints.h"
 #include "tools/tessera/train/RunRecord.h"
 #include "tools/tessera/train/StopSignals.h"

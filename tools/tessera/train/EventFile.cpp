@@ -1,7 +1,7 @@
 //===- EventFile.cpp - curves for TensorBoard -----------------------------===//
 
 #include "tools/tessera/train/EventFile.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include <array>
 #include <cerrno>
 #include <chrono>

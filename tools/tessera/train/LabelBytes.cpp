@@ -1,7 +1,7 @@
 //===- LabelBytes.cpp - bytes of text that labels stand for ---------------===//
 
 #include "tools/tessera/train/LabelBytes.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/OpenData.h"
 #include <algorithm>
 #include <filesystem>

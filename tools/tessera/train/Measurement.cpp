@@ -2,7 +2,7 @@
 
 #include "tools/tessera/train/Measurement.h"
 #include "tessera/Program/ProgramJson.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"

@@ -4,7 +4,7 @@
 #include "tessera/Program/ProgramJson.h"
 #include "tessera/printable.hpp"
 #include "tools/tessera/input/HashingText.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/LabelBytes.h"
 #include <filesystem>
 

@@ -3,8 +3,9 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_OPENDATA_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_OPENDATA_H
 
+#include "tessera/Artifact/ArtifactFile.h"
 #include "tessera/tessera.h"
-#include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/options/OptionGroups.h"
 #include <memory>
 
 namespace tessera {

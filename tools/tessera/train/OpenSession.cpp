@@ -2,8 +2,8 @@
 
 #include "tools/tessera/train/OpenSession.h"
 #include "tessera/Options/Counted.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include <algorithm>
 #include <sstream>
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
 //===- Progress.cpp - what a run shows while it runs ----------------------===//
 
 #include "tools/tessera/train/Progress.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/Table.h"
+#include "tessera/Text/Table.h"
+#include "tools/tessera/output/Output.h"
 #include <algorithm>
 #include <cstdio>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 //===- RunCheckpoints.cpp - what a run keeps ------------------------------===//
 
 #include "tools/tessera/train/RunCheckpoints.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "tools/tessera/train/StopSignals.h"
 #include <filesystem>

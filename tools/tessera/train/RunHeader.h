@@ -3,8 +3,8 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_RUNHEADER_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_RUNHEADER_H
 
+#include "tessera/Report/Report.h"
 #include "tessera/tessera.h"
-#include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/TrainOptions.h"
 #include <string>
 

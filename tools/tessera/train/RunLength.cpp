@@ -1,7 +1,7 @@
 //===- RunLength.cpp - how many steps --epochs makes ----------------------===//
 
 #include "tools/tessera/train/RunLength.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/OpenData.h"
 #include <algorithm>
 #include <cmath>

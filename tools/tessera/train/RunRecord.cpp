@@ -2,7 +2,7 @@
 
 #include "tools/tessera/train/RunRecord.h"
 #include "tessera/Json/ParseJson.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/StepLog.h"
 #include "llvm/Support/FormatVariadic.h"
 

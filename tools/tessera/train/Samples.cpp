@@ -1,8 +1,8 @@
 //===- Samples.cpp - texts that a model writes while it is trained --------===//
 
 #include "tools/tessera/train/Samples.h"
-#include "tools/tessera/report/Output.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/Output.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/LabelBytes.h"
 #include "tools/tessera/train/StopSignals.h"
 #include "llvm/Support/JSON.h"

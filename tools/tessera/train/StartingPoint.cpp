@@ -3,7 +3,7 @@
 #include "tools/tessera/train/StartingPoint.h"
 #include "tessera/printable.hpp"
 #include "tools/tessera/input/ModelFiles.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 
 using namespace tessera;
 

@@ -2,7 +2,7 @@
 
 #include "tools/tessera/train/StepLog.h"
 #include "tessera/Target/OwnFile.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include <cerrno>
 #include <charconv>
 #include <cmath>

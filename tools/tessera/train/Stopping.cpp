@@ -1,7 +1,7 @@
 //===- Stopping.cpp - how the processes of a run stop together ------------===//
 
 #include "tools/tessera/train/Stopping.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/StopSignals.h"
 #include <algorithm>
 #include <cstdio>

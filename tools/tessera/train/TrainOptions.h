@@ -3,8 +3,8 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_TRAINOPTIONS_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAINOPTIONS_H
 
+#include "tessera/Options/RateOptions.h"
 #include "tools/tessera/options/OptionGroups.h"
-#include "tools/tessera/options/RateOptions.h"
 #include <map>
 #include <optional>
 

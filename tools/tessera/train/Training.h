@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 
-#include "tools/tessera/report/Report.h"
+#include "tessera/Report/Report.h"
 #include "tools/tessera/train/Evaluations.h"
 #include "tools/tessera/train/LossSpikes.h"
 #include "tools/tessera/train/OpenSession.h"

@@ -1,10 +1,10 @@
 //===- TrainingPage.cpp - the page of a run -------------------------------===//
 
 #include "tools/tessera/train/TrainingPage.h"
+#include "tessera/Page/Page.h"
+#include "tessera/Predict/Prediction.h"
 #include "tessera/Target/OutputFile.h"
-#include "tools/tessera/page/Page.h"
-#include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/simulate/Prediction.h"
+#include "tools/tessera/output/PrintError.h"
 
 using namespace tessera;
 namespace json = llvm::json;
@@ -17,10 +17,13 @@ bool TrainingPage::simulate() {
   llvm::Expected<simulate::Cluster> cluster =
       simulate::readCluster(options.cluster);
   if (!cluster)
-    return !printError(llvm::toString(cluster.takeError()));
-  simulated =
+    return !printError(cluster.takeError());
+  llvm::Expected<SimulatedStep> step =
       simulateStep(metadata, report, *cluster, SimulatedStep::Spans::Kept);
-  return simulated.has_value();
+  if (!step)
+    return !printError(step.takeError());
+  simulated = std::move(*step);
+  return true;
 }
 
 bool TrainingPage::prepare(int64_t firstStep) {
@@ -39,14 +42,14 @@ bool TrainingPage::readTrace() {
     llvm::Expected<simulate::Program> own =
         simulate::readStep(metadata, report.program);
     if (!own)
-      return !printError(llvm::toString(own.takeError()));
+      return !printError(own.takeError());
     read = std::move(*own);
   }
   const simulate::Program &program = simulated ? simulated->program : *read;
   llvm::Expected<MeasuredStep> measured =
       readMeasuredStep(options.trace, program);
   if (!measured)
-    return !printError(llvm::toString(measured.takeError()));
+    return !printError(measured.takeError());
   if (simulated)
     step = std::move(
         *Prediction{program, simulated->cluster, simulated->times, &*measured}

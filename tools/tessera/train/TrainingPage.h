@@ -6,8 +6,8 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_TRAININGPAGE_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAININGPAGE_H
 
-#include "tools/tessera/report/Report.h"
-#include "tools/tessera/simulate/SimulatedStep.h"
+#include "tessera/Predict/SimulatedStep.h"
+#include "tessera/Report/Report.h"
 #include "tools/tessera/train/StepHistory.h"
 #include "tools/tessera/train/TrainOptions.h"
 #include <chrono>
