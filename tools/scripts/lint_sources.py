@@ -8,18 +8,18 @@ import sys
 
 # Rooms of the compiler, in the order in which a program passes through. A room may include those before it.
 COMPILER = ["Json", "Options", "Text", "Program", "Dialect", "Schedule", "Import", "Model", "Inference", "Distribute", "Train", "Partition", "Lower", "Communicate", "Memory",
-            "Codegen", "Target", "Pipelines", "Artifact", "Simulate", "Plan", "Report", "Predict", "Planner", "Verify", "Calibrate", "Page", "tools"]
+            "Codegen", "Target", "Pipelines", "Artifact", "Simulate", "Plan", "Report", "Predict", "Planner", "Verify", "Calibrate", "Page", "Compiler", "tools"]
 # These may include only what is named here.
 NARROW = {"Json": [], "Options": [], "Text": [], "Program": ["Json", "Options"], "Dialect": ["Json", "Options", "Program"], "Schedule": ["Options"],
           "Import": ["Json", "Options", "Program", "Dialect"], "Simulate": ["Json", "Options", "Program"],
           "Plan": ["Json", "Options", "Schedule"], "Report": ["Json", "Options", "Text", "Program", "Schedule"], "Target": ["Json", "Options", "Program", "Dialect"]}
 # These run programs, so they know the runtime's API.
-RUNNERS = {"Artifact", "Verify", "Calibrate", "tools"}
+RUNNERS = {"Artifact", "Verify", "Calibrate", "Compiler", "tools"}
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
 RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "generate", "encode", "api"]
 # Those of libraries of their own, with what each may include.
 ASIDE = {"tokenizer": ["support", "tokenizer"], "http": ["http"], "cuda": RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]}
-PUBLIC = {"tessera.h", "tessera.hpp", "tokenizer.h", "tokenizer.hpp", "encoder.h", "encoder.hpp", "completions.hpp", "http.hpp", "json_reader.hpp",
+PUBLIC = {"compiler.h", "compiler.hpp", "tessera.h", "tessera.hpp", "tokenizer.h", "tokenizer.hpp", "encoder.h", "encoder.hpp", "completions.hpp", "http.hpp", "json_reader.hpp",
           "json_limits.hpp", "json_kinds.def", "printable.hpp", "program_fields.def", "program_fields.hpp", "abi.h", "abi_arguments.h", "abi_attention.def", "abi_cached_attention.def", "abi_cpu.def", "abi_entries.def"}
 ABI = {"abi.h", "abi_arguments.h", "abi_attention.def", "abi_cached_attention.def", "abi_cpu.def", "abi_entries.def"}
 JSON = {"json_reader.hpp", "json_limits.hpp", "json_kinds.def"}
