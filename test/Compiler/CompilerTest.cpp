@@ -162,7 +162,7 @@ TEST(Compiler, LoadsPlansThatFit) {
             "there is no file 'none.json'");
 }
 
-/// What is chosen is told, and nothing is printed.
+/// Progress is told, and nothing is printed.
 TEST(Compiler, TellsAndPrintsNothing) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
