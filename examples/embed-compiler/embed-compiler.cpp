@@ -1,5 +1,6 @@
 // Plans, verifies and compiles a model from C++:
-//   embed-compiler examples/gpt2-tiny clusters/cpu.toml model.tsr batch=8
+//   tessera calibrate --quick -o machine.toml
+//   embed-compiler examples/gpt2-tiny machine.toml model.tsr batch=8
 // Each word behind the artifact sets an option of tessera compile.
 #include <cstdio>
 #include <exception>

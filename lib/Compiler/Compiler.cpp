@@ -30,7 +30,9 @@ public:
       : context(dialects()), handler(&context, [&](Diagnostic &diagnostic) {
           add(diagnostic, listener);
           return success();
-        }) {}
+        }) {
+    context.printOpOnDiagnostic(false); // an error is a line, and no module
+  }
 
   /// Returns the error of what has failed.
   llvm::Error error() const { return llvm::createStringError(first); }

@@ -118,6 +118,13 @@ TEST(Compiler, NamesTheLineOfAModel) {
   EXPECT_TRUE(holds(Compiler(MODEL).report(), "\"ranks\": 1"));
 }
 
+TEST(Compiler, RefusesWhatAPassRefuses) {
+  Compiler compiler(MODEL);
+  EXPECT_EQ(errorOf([&] { compiler.set("mesh", "tp=7").report(); }),
+            "'transformer.h.0.attn.c_attn.weight': 4 heads cannot be split "
+            "over mesh axis 'tp' of size 7; use a size of 'tp' that divides 4");
+}
+
 TEST(Compiler, RefusesWhatIsNoModel) {
   EXPECT_EQ(errorOf([] { Compiler("model.tsr"); }),
             "'model.tsr' is compiled already; give the config.json that it was "
