@@ -50,3 +50,31 @@ func.func @a_sum_in_chunks_of_inner_factors(%x: tensor<2x8x3xf32>) -> tensor<2x3
   %y = nn.einsum "akf->af" %x {dist.chunked_sums = {k = 4}} : (tensor<2x8x3xf32>) -> tensor<2x3xf32>
   return %y : tensor<2x3xf32>
 }
+
+// -----
+
+// A rank's query heads are some of each group, and so no neighbours: dropout could not count them from the first one on.
+!q = tensor<2x8x2x2x16xf32>
+!kv = tensor<2x8x2x16xf32>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @dropped_weights_of_heads_within_groups(%q: !q, %k: !kv) -> !q {
+    // expected-error @+1 {{drops attention weights of query heads that are split within their groups; use a mesh axis no larger than the number of key heads, or no attention dropout}}
+    %o, %l = nn.attention %q, %k, %k <causal, scale = 0.25> {dropout = 0.1 : f64, stream = 1 : i64, rt.factors = {r =
+          {axes = ["tp"], chunks = array<i64: 2>, total = 4 : i64}}} : (!q, !kv, !kv) -> (!q, tensor<2x2x2x8xf32>)
+    return %o : !q
+  }
+}
+
+// -----
+
+!q = tensor<2x8x2x2x16xf32>
+!kv = tensor<2x8x2x16xf32>
+!lse = tensor<2x2x2x8xf32>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @gradients_of_dropped_weights(%q: !q, %k: !kv, %l: !lse) -> !q {
+    // expected-error @+1 {{drops attention weights of query heads that are split within their groups}}
+    %dq, %dk, %dv = nn.attention_grad %q, %q, %k, %k, %q, %l <causal, scale = 0.25> {dropout = 0.1 : f64, stream = 1 : i64, rt.factors = {r =
+          {axes = ["tp"], chunks = array<i64: 2>, total = 4 : i64}}} : (!q, !q, !kv, !kv, !q, !lse) -> (!q, !kv, !kv)
+    return %dq : !q
+  }
+}
