@@ -3,6 +3,7 @@
 // trained, and the numbers that a model with known logits must have.
 //===----------------------------------------------------------------------===//
 
+#include "test/Models.h"
 #include "test/Numerics/Model.h"
 #include "test/Numerics/Trainer.h"
 #include "llvm/ADT/STLExtras.h"
@@ -14,40 +15,23 @@ using namespace tessera::test;
 
 namespace {
 
-/// Sizes that 2 and 4 do not divide, and dropout where there can be some.
-const char *const kModels[] = {
-    R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4, "n_embd": 32,
-        "n_positions": 16, "vocab_size": 61})",
-    R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 32,
-        "intermediate_size": 44, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "max_position_embeddings": 16,
-        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu"})",
-    R"({"model_type": "mixtral", "num_hidden_layers": 2, "hidden_size": 32,
-        "intermediate_size": 44, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "max_position_embeddings": 16,
-        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu",
-        "num_local_experts": 4, "num_experts_per_tok": 2,
-        "output_router_logits": true, "router_aux_loss_coef": 0.3})",
-    R"({"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 32,
-        "intermediate_size": 44, "num_attention_heads": 4,
-        "max_position_embeddings": 16, "vocab_size": 131,
-        "mask_token_id": 103})",
-    R"({"model_type": "t5", "num_layers": 2, "d_model": 32, "d_ff": 44,
-        "d_kv": 8, "num_heads": 4, "vocab_size": 61,
-        "relative_attention_num_buckets": 8, "feed_forward_proj": "relu",
-        "decoder_start_token_id": 0, "pad_token_id": 0})"};
-constexpr const char *kNames[] = {"gpt2", "llama", "mixtral", "bert", "t5"};
-
-Build evaluated(const Strategy &strategy = {}) {
+/// Sequences are of a length that 2 and 4 do not divide.
+Build evaluated(const TestModel &model, const Strategy &strategy = {}) {
   Build build(strategy);
   build.evaluation = true;
-  build.sequence = 15;
+  build.sequence = model.positions - 1 + model.positions % 2;
   build.batch = 12;
   return build;
 }
 
-std::string compiled(const char *model, const Build &build) {
-  return compileModel(scratchFile("config.json", model), build);
+std::string compiled(const TestModel &model, const Build &build) {
+  return compileModel(model.path(), build);
+}
+
+/// Returns a model of test/models whose properties a test needs.
+const TestModel &modelNamed(const char *name) {
+  return *llvm::find_if(
+      testModels(), [&](const TestModel &model) { return model.name == name; });
 }
 
 const Strategy kMeshes[] = {
@@ -61,21 +45,31 @@ const Strategy kMeshes[] = {
     {"pp=2,dp=2", false, 3},
     {"dp=2,tp=2", false, 0, "all-gather", "parameter-server"}};
 
-class EvaluationTest : public ::testing::TestWithParam<int> {
+class EvaluationTest : public ::testing::TestWithParam<TestModel> {
 protected:
-  const char *model() const { return kModels[GetParam()]; }
+  const TestModel &model() const { return GetParam(); }
+  /// Returns meshes to compare a model on: every second one for GPT-2, one for
+  /// each other model, by its number.
+  std::vector<Strategy> meshes(size_t first) const {
+    if (model().name != "gpt2") {
+      for (const TestModel &other : testModels())
+        first += other.name < model().name;
+      return {kMeshes[first % std::size(kMeshes)]};
+    }
+    std::vector<Strategy> chosen;
+    for (size_t k = first; k < std::size(kMeshes); k += 2)
+      chosen.push_back(kMeshes[k]);
+    return chosen;
+  }
 };
 
-std::string nameOf(const ::testing::TestParamInfo<int> &info) {
-  return kNames[info.param];
-}
-
-/// Evaluates a trained model: the initial one predicts hardly anything.
+/// Evaluates a model on the tokens that it was trained on: the initial one
+/// predicts hardly anything, and a masked one learns slowly from others.
 tsr_evaluation evaluateTrained(const std::string &artifact) {
   Trainer trainer(artifact);
-  trainer.setSchedule(3e-3, 3e-3, 100);
-  for (uint32_t step = 0; step < 6; ++step)
-    trainer.step(trainer.learnableTokens(step));
+  trainer.setSchedule(1e-2, 1e-2, 100);
+  for (uint32_t step = 0; step < 12; ++step)
+    trainer.step(trainer.learnableTokens(100));
   return trainer.evaluate(trainer.learnableTokens(100), /*number=*/2);
 }
 
@@ -83,16 +77,13 @@ tsr_evaluation evaluateTrained(const std::string &artifact) {
 /// program has as many.
 TEST_P(EvaluationTest, IsTheSameOnEveryMesh) {
   for (int64_t parts : {1, 3}) {
-    Build build = evaluated();
+    Build build = evaluated(model());
     build.microBatches = parts;
     tsr_evaluation wanted = evaluateTrained(compiled(model(), build));
     EXPECT_GT(wanted.correct, 0);
     EXPECT_LT(wanted.correct, wanted.labels);
-    // Every mesh for the first family, a few for each other one.
-    size_t stride = GetParam() == 0 ? 2 : 8;
-    size_t first = GetParam() == 0 ? parts / 2 : GetParam() + parts / 2;
-    for (size_t k = first; k < std::size(kMeshes); k += stride) {
-      Build build = evaluated(kMeshes[k]);
+    for (const Strategy &mesh : meshes(parts / 2)) {
+      Build build = evaluated(model(), mesh);
       build.microBatches = parts;
       tsr_evaluation found = evaluateTrained(compiled(model(), build));
       EXPECT_NEAR(found.loss, wanted.loss, 1e-9 * wanted.loss) << build.mesh;
@@ -128,7 +119,7 @@ TEST_P(EvaluationTest, IsTheDataSetsWithEveryBatch) {
     int64_t microBatches;
   };
   const Way others[] = {{5, {}, 1}, {16, {"dp=2"}, 4}, {8, {"pp=2,tp=2"}, 2}};
-  Build build = evaluated();
+  Build build = evaluated(model());
   build.batch = 1;
   Trainer serial(compiled(model(), build));
   Tokens data;
@@ -138,7 +129,7 @@ TEST_P(EvaluationTest, IsTheDataSetsWithEveryBatch) {
   const size_t columns = data.size() / 13;
   tsr_evaluation wanted = evaluateAll(serial, data, columns);
   for (const Way &way : others) {
-    Build build = evaluated(way.strategy);
+    Build build = evaluated(model(), way.strategy);
     build.batch = way.batch;
     build.microBatches = way.microBatches;
     Trainer trainer(compiled(model(), build));
@@ -153,7 +144,7 @@ TEST_P(EvaluationTest, IsTheDataSetsWithEveryBatch) {
 TEST_P(EvaluationTest, LeavesNoTrace) {
   for (Strategy strategy :
        {Strategy{"dp=2,tp=2", true, 3}, Strategy{"pp=2,dp=2"}}) {
-    Build build = evaluated(strategy);
+    Build build = evaluated(model(), strategy);
     build.microBatches = 3;
     build.precision = "f32";
     std::string artifact = compiled(model(), build);
@@ -174,8 +165,8 @@ TEST_P(EvaluationTest, LeavesNoTrace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EvaluationTest, ::testing::Range(0, 5),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Models, EvaluationTest,
+                         ::testing::ValuesIn(testModels()), NameOfModel());
 
 /// A GPT-2 without layers that matter: position and projections are 0, so that
 /// the logits of a token are products of its normalized embedding.
@@ -248,9 +239,10 @@ TEST(KnownLogitsTest, OfEqualLogitsTheFirstIsThePrediction) {
 /// Without dropout and other parts of the loss a step measures the same, but
 /// for the rounding of a division: the evaluation counts the labels.
 TEST(StepLossTest, IsTheEvaluationsBefore) {
+  const TestModel &llama = modelNamed("llama");
   for (Strategy strategy : {Strategy{}, Strategy{"dp=2,tp=2"}}) {
-    Build build = evaluated(strategy);
-    Trainer trainer(compiled(kModels[1], build));
+    Build build = evaluated(llama, strategy);
+    Trainer trainer(compiled(llama, build));
     for (uint32_t step = 0; step < 3; ++step) {
       Tokens tokens = trainer.learnableTokens(step);
       double loss = trainer.evaluate(tokens).loss;
@@ -264,15 +256,16 @@ TEST(StepLossTest, IsTheEvaluationsBefore) {
 TEST(InvariantEvaluationTest, HasTheSameBitsOnEveryMesh) {
   Values losses;
   for (const char *mesh : {"", "dp=2", "tp=2", "dp=2,tp=2"}) {
-    Build build = evaluated(Strategy{mesh});
+    Build build = evaluated(modelNamed("gpt2"), Strategy{mesh});
     build.layoutInvariant = 8;
     build.precision = "f32";
     build.sequence = 16;
     build.batch = 8;
-    std::string artifact =
-        compiled(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4,
-                     "n_embd": 32, "n_positions": 16, "vocab_size": 64})",
-                 build);
+    std::string artifact = compileModel(
+        scratchFile("config.json",
+                    R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4,
+                        "n_embd": 32, "n_positions": 16, "vocab_size": 64})"),
+        build);
     losses.push_back(evaluateTrained(artifact).loss);
     EXPECT_EQ(losses.back(), losses.front()) << mesh;
   }
@@ -281,8 +274,8 @@ TEST(InvariantEvaluationTest, HasTheSameBitsOnEveryMesh) {
 /// A count of tokens that is no number of sequences, none or too many is
 /// refused.
 TEST(IncompleteBatchTest, IsOfWholeSequences) {
-  Build build = evaluated();
-  Trainer trainer(compiled(kModels[0], build));
+  const TestModel &gpt2 = modelNamed("gpt2");
+  Trainer trainer(compiled(gpt2, evaluated(gpt2)));
   const Tokens tokens = trainer.randomTokens(0);
   tsr_evaluation result;
   for (size_t count : {size_t(0), size_t(15), size_t(17), tokens.size() + 16})
@@ -294,12 +287,13 @@ TEST(IncompleteBatchTest, IsOfWholeSequences) {
 
 /// A target of padding alone has no label.
 TEST(IncompleteBatchTest, WithoutLabelsNothingIsMeasured) {
-  Build build = evaluated();
+  const TestModel &t5 = modelNamed("t5");
+  Build build = evaluated(t5);
   build.batch = 1;
-  Trainer trainer(compiled(kModels[4], build));
+  Trainer trainer(compiled(t5, build));
   Tokens tokens = trainer.randomTokens(0);
   EXPECT_GT(trainer.evaluate(tokens).labels, 0);
-  std::fill(tokens.begin() + 15, tokens.end(), 0);
+  std::fill(tokens.begin() + build.sequence, tokens.end(), 0);
   tsr_evaluation found = trainer.evaluate(tokens);
   EXPECT_EQ(found.labels, 0);
   EXPECT_EQ(found.correct, 0);
@@ -314,16 +308,17 @@ tsr_status scoreOf(Trainer &trainer, const Tokens &tokens, size_t given,
 
 /// Probabilities of parts multiply; the whole is what an evaluation says.
 TEST(ScoreTest, ScoresOfPartsAddUp) {
+  const TestModel &llama = modelNamed("llama");
   for (const char *mesh : {"", "dp=2,tp=2", "pp=2,cp=2"}) {
-    Build build = evaluated(Strategy{mesh});
+    Build build = evaluated(llama, Strategy{mesh});
     build.ignoresLabels = true;
     build.precision = "f64";
-    Trainer trainer(compiled(kModels[1], build));
-    const Tokens tokens = {3, 14, 15, 60, 26, 5, 35};
+    Trainer trainer(compiled(llama, build));
+    const Tokens tokens = {3, 14, 15, 36, 26, 5, 35};
     tsr_score all, part, rest;
     ASSERT_EQ(scoreOf(trainer, tokens, 1, all), TSR_OK) << tsr_last_error();
     ASSERT_EQ(scoreOf(trainer, tokens, 4, rest), TSR_OK) << tsr_last_error();
-    ASSERT_EQ(scoreOf(trainer, {3, 14, 15, 60}, 1, part), TSR_OK);
+    ASSERT_EQ(scoreOf(trainer, {3, 14, 15, 36}, 1, part), TSR_OK);
     EXPECT_LT(all.log_probability, 6 * -1.0) << mesh;
     EXPECT_NEAR(all.log_probability,
                 part.log_probability + rest.log_probability, 1e-11)
@@ -333,30 +328,32 @@ TEST(ScoreTest, ScoresOfPartsAddUp) {
 }
 
 TEST(ScoreTest, WhatCannotBeScoredIsRefused) {
-  Build build = evaluated();
-  build.ignoresLabels = true;
-  auto expectRefused = [&](const char *model, const Tokens &tokens,
+  const TestModel &gpt2 = modelNamed("gpt2");
+  bool ignoresLabels = true;
+  auto expectRefused = [&](const TestModel &model, const Tokens &tokens,
                            size_t given, const char *part) {
+    Build build = evaluated(model);
+    build.ignoresLabels = ignoresLabels;
     Trainer trainer(compiled(model, build));
     tsr_score score;
     EXPECT_NE(scoreOf(trainer, tokens, given, score), TSR_OK);
     EXPECT_NE(std::string(tsr_last_error()).find(part), std::string::npos)
         << tsr_last_error();
   };
-  expectRefused(kModels[0], {1, 2}, 0, "0 of the 2 tokens are given");
-  expectRefused(kModels[0], {1, 2}, 2, "2 of the 2 tokens are given");
-  expectRefused(kModels[0], Tokens(17, 1), 1, "17 tokens, of at most 16");
-  expectRefused(kModels[0], {1, 61}, 1, "61");
-  build.ignoresLabels = false;
-  expectRefused(kModels[0], {1, 2}, 1,
-                "compile the model with --ignore-labels");
-  expectRefused(kModels[3], {1, 2}, 1, "causal models");
+  expectRefused(gpt2, {1, 2}, 0, "0 of the 2 tokens are given");
+  expectRefused(gpt2, {1, 2}, 2, "2 of the 2 tokens are given");
+  expectRefused(gpt2, Tokens(17, 1), 1, "17 tokens, of at most 16");
+  expectRefused(gpt2, {1, 61}, 1, "61");
+  ignoresLabels = false;
+  expectRefused(gpt2, {1, 2}, 1, "compile the model with --ignore-labels");
+  expectRefused(modelNamed("bert"), {1, 2}, 1, "causal models");
 }
 
 TEST(NoEvaluationTest, IsAClearError) {
-  Build build = evaluated();
+  const TestModel &gpt2 = modelNamed("gpt2");
+  Build build = evaluated(gpt2);
   build.evaluation = false;
-  Trainer trainer(compiled(kModels[0], build));
+  Trainer trainer(compiled(gpt2, build));
   Tokens tokens = trainer.randomTokens(0);
   tsr_evaluation result;
   EXPECT_EQ(tsr_session_evaluate(trainer.get(), tokens.data(), tokens.size(), 0,
