@@ -3,6 +3,7 @@
 #include "test/Mutation/Judge.h"
 #include "lib/Verify/CompareGeneration.h"
 #include "mlir/IR/Verifier.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Distribute/Erasure.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,14 +20,23 @@ static constexpr double kRight = 1e-11, kWrong = 1e-9;
 // A mutant whose ranks wait for each other ends soon.
 static constexpr int64_t kTimeoutMs = 5000;
 
-bool Judge::start(KernelObjects &kernels, const std::string &prefix) {
-  scratch = prefix;
+bool Judge::start() {
+  if (!programs.buildTyped())
+    return false;
+  auto model = programs.serialStep()->getAttrOfType<DictionaryAttr>(
+      nn::NNDialect::kModelAttr);
+  isMasked = model.contains("mask_token");
+  return true;
+}
+
+bool Judge::prepare() {
   std::string path = scratch + "serial.tsr";
   if (!programs.build(kernels, path))
     return false;
   bool isKnown = learnSerial(path);
   llvm::sys::fs::remove(path);
   loweredText = Programs::text(programs.at(Stage::Lowered));
+  isPrepared = isKnown;
   return isKnown;
 }
 
@@ -45,13 +55,20 @@ Verdict Judge::refusal() const {
   return {isDeadlock ? Fate::Messages : Fate::Passes};
 }
 
-Verdict Judge::run(ModuleOp module, Stage stage) {
-  if (stage < Stage::Lowered) {
-    if (!programs.advance(module, stage, Stage::Lowered))
-      return refusal();
-    if (Programs::text(module) == loweredText)
-      return {Fate::Same};
+std::optional<Verdict> Judge::lower(ModuleOp module, Stage stage) {
+  if (!programs.advance(module, stage, Stage::Lowered))
+    return refusal();
+  if (loweredText.empty()) {
+    OwningOpRef<ModuleOp> original = programs.at(Stage::Typed).clone();
+    if (programs.advance(*original, Stage::Typed, Stage::Lowered))
+      loweredText = Programs::text(*original);
   }
+  if (Programs::text(module) == loweredText)
+    return Verdict{Fate::Same};
+  return std::nullopt;
+}
+
+Verdict Judge::run(ModuleOp module, Stage stage) {
   if (stage < Stage::Planned &&
       !programs.advance(module, Stage::Lowered, Stage::Planned))
     return refusal();
@@ -99,20 +116,34 @@ static LogicalResult retypeAll(ModuleOp module) {
   return success();
 }
 
+std::optional<Fate> Judge::refusalOf(ModuleOp typed, bool retypes) {
+  if (failed(retypes ? retypeAll(typed) : verify(typed)))
+    return Fate::Types;
+  for (func::FuncOp program : programsOf(programs.serialStep()))
+    if (!compareErased(typed, programs.serialStep(), program.getName()).empty())
+      return Fate::Erasure;
+  return std::nullopt;
+}
+
+std::optional<Fate> Judge::refusalOfOriginal() {
+  OwningOpRef<ModuleOp> copy = programs.at(Stage::Typed).clone();
+  return refusalOf(*copy, /*retypes=*/true);
+}
+
 Verdict Judge::judge(const Mutant &mutant) {
   OwningOpRef<ModuleOp> copy = programs.at(mutant.stage).clone();
   mutant.apply(*copy);
-  if (mutant.stage == Stage::Typed) {
-    if (failed(mutant.retypes ? retypeAll(*copy) : verify(*copy)))
-      return {Fate::Types};
-    for (func::FuncOp program : programsOf(programs.serialStep()))
-      if (!compareErased(*copy, programs.serialStep(), program.getName())
-               .empty())
-        return {Fate::Erasure};
-  }
+  if (mutant.stage == Stage::Typed)
+    if (std::optional<Fate> fate = refusalOf(*copy, mutant.retypes))
+      return {*fate};
   if (failed(verify(*copy)))
     return {Fate::Types};
-  return run(*copy, mutant.stage);
+  if (mutant.stage < Stage::Lowered)
+    if (std::optional<Verdict> verdict = lower(*copy, mutant.stage))
+      return *verdict;
+  if (!isPrepared) // The program now gets the options of its metadata, too.
+    return prepare() ? judge(mutant) : Verdict();
+  return run(*copy, std::max(mutant.stage, Stage::Lowered));
 }
 
 bool Judge::readsFactors(StringRef opName) {

@@ -5,6 +5,7 @@
 
 #include "test/Mutation/Outcome.h"
 #include "test/Mutation/Programs.h"
+#include <optional>
 
 namespace tessera::test {
 
@@ -27,15 +28,20 @@ struct Verdict {
 /// Judges mutants, one at a time; one per thread.
 class Judge {
 public:
-  explicit Judge(const Strategy &strategy)
-      : programs(strategy), isMasked(strategy.model == "bert"),
-        generates(strategy.generates()) {}
-  /// Starts; returns false after an error. `scratch` is the prefix of files
-  /// that it may write.
-  bool start(KernelObjects &kernels, const std::string &scratch);
+  /// `scratch` is the prefix of files that it may write.
+  Judge(const Strategy &strategy, KernelObjects &kernels, std::string scratch)
+      : programs(strategy), kernels(kernels), generates(strategy.generates()),
+        scratch(std::move(scratch)) {}
+  /// Makes the typed program; returns false after an error.
+  bool start();
+  /// Makes and runs what mutants are compared with that neither types nor
+  /// erasure refuse. Returns false after an error. `judge` calls it if needed.
+  bool prepare();
 
-  /// Returns the program of no mutant.
+  /// Return the verdicts on the program that is no mutant: compiled and run, or
+  /// on its types alone.
   Verdict judgeOriginal();
+  std::optional<Fate> refusalOfOriginal();
   Verdict judge(const Mutant &mutant);
   /// Does anything read the factors of ops of this name?
   bool readsFactors(llvm::StringRef opName);
@@ -43,6 +49,12 @@ public:
   Programs programs;
 
 private:
+  /// Returns whether types or erasure refuse a typed program, and which.
+  std::optional<Fate> refusalOf(mlir::ModuleOp typed, bool retypes);
+  /// Lowers a program of an earlier stage. Returns a verdict where that
+  /// decides.
+  std::optional<Verdict> lower(mlir::ModuleOp module, Stage stage);
+  /// Runs a program of a later stage.
   Verdict run(mlir::ModuleOp module, Stage stage);
   Verdict refusal() const;
 
@@ -50,8 +62,10 @@ private:
   Verdict measure(const std::string &path) const;
   Verdict measureGeneration(const std::string &path) const;
 
-  bool isMasked;  ///< The model has labels and token types of its own.
-  bool generates; ///< It is compared with the forward program.
+  KernelObjects &kernels;
+  bool isMasked = false; ///< The model has labels and token types of its own.
+  bool generates;        ///< It is compared with the forward program.
+  bool isPrepared = false;
   std::string scratch, loweredText;
   Outcome wanted;
   ForwardResult forward;

@@ -6,7 +6,8 @@
 // another pass or by numbers, or be another correct program for a stated
 // reason. The table of kills is printed.
 //
-//   MutationTest            a sample of the mutants of five programs
+//   MutationTest            a sample of the mutants of six programs, and of the
+//                           typed ones of each model in test/models
 //   MutationTest --whole    all mutants of all programs, check.sh --full
 //   MutationTest --only=pp  all mutants of programs whose name has "pp"
 //   --sample=N              of these, at most N of a kind and program
@@ -60,7 +61,7 @@ void expectNoSurvivor(const std::vector<Strategy> &programs, size_t quick) {
       continue;
     auto start = std::chrono::steady_clock::now();
     Court court(strategy, kernels, scratch.path.str().str());
-    if (!court.start())
+    if (!court.start() || !court.prepare())
       continue;
     Mutants mutants = sample(court.enumerate(), most);
     std::vector<Verdict> verdicts = court.judge(mutants);
@@ -84,6 +85,30 @@ TEST(MutationTest, NoWrongProgramSurvives) {
 
 TEST(GenerationMutationTest, NoWrongProgramSurvives) {
   expectNoSurvivor(generationStrategies(), 2);
+}
+
+/// Judges typed programs of every family. Types and erasure refuse nearly all
+/// mutants, so that little is compiled.
+TEST(ModelMutationTest, NoWrongProgramSurvives) {
+  ScratchDirectory scratch;
+  KernelObjects kernels;
+  KillTable table;
+  for (const Strategy &strategy : modelStrategies()) {
+    if (!isChosen(strategy))
+      continue;
+    auto start = std::chrono::steady_clock::now();
+    Court court(strategy, kernels, scratch.path.str().str());
+    if (!court.start())
+      continue;
+    Mutants mutants = sampleOps(court.enumerateTyped(), mostOfAKind(1));
+    std::vector<Verdict> verdicts = court.judge(mutants);
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    table.add(strategy, mutants, verdicts, seconds.count());
+    EXPECT_GT(mutants.size(), 20u) << strategy.name();
+    std::fprintf(stderr, "%s: %zu typed mutants, %.1f s\n",
+                 strategy.name().c_str(), mutants.size(), seconds.count());
+  }
 }
 
 } // namespace

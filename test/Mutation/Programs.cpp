@@ -128,14 +128,14 @@ LogicalResult Programs::buildSerialPipeline(OpPassManager &manager) {
       manager, none, [this](const Twine &why) { return refuse(why); });
 }
 
-bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
-  kernels = &objects;
+bool Programs::buildTyped() {
   firstError = strategy.apply(plan);
   if (!firstError.empty())
     return false;
-  OwningOpRef<ModuleOp> module = importModel();
+  OwningOpRef<ModuleOp> &module = parallel[int(Stage::Typed)];
+  module = importModel();
   serial = importModel();
-  if (!module || !serial || !compileSerial(serialPath))
+  if (!module || !serial)
     return false;
   target = CpuTarget::get("native", [&] { return module->emitError(); });
   if (failed(target))
@@ -145,17 +145,22 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
     return buildDistributePipeline(
         manager, plan, [this](const Twine &why) { return refuse(why); });
   };
-  if (!run(*serial,
-           [&](OpPassManager &manager) {
-             return buildSerialPipeline(manager);
-           }) ||
-      !run(*module, distribute))
+  return run(*serial,
+             [&](OpPassManager &manager) {
+               return buildSerialPipeline(manager);
+             }) &&
+         run(*module, distribute);
+}
+
+bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
+  kernels = &objects;
+  if (!compileSerial(serialPath))
     return false;
-  (*module)->setAttr(rt::kOptionsAttr, metadataOptions);
-  for (int stage = 0; stage < kStages; ++stage) {
-    if (stage > 0 && !advance(*module, Stage(stage - 1), Stage(stage)))
+  at(Stage::Typed)->setAttr(rt::kOptionsAttr, metadataOptions);
+  for (int stage = 1; stage < kStages; ++stage) {
+    parallel[stage] = parallel[stage - 1]->clone();
+    if (!advance(*parallel[stage], Stage(stage - 1), Stage(stage)))
       return false;
-    parallel[stage] = module->clone();
   }
   return true;
 }

@@ -36,8 +36,11 @@ private:
 class Programs {
 public:
   explicit Programs(const Strategy &strategy);
-  /// Compiles the serial program to `serialPath`. False after an error, which
-  /// `error` has.
+  /// Makes the typed programs, parallel and serial. Returns false after an
+  /// error, which `error` has.
+  bool buildTyped();
+  /// Makes the later stages of the typed program and compiles the serial one to
+  /// `serialPath`. Returns false after an error.
   bool build(KernelObjects &kernels, const std::string &serialPath);
 
   /// Returns the parallel program at a stage.

@@ -26,14 +26,15 @@ class Bench {
 public:
   explicit Bench(const Strategy &chosen) : strategy(chosen) {
     EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("ring", directory));
-    isGood = judge.start(kernels, (directory + "/").str());
+    judge = std::make_unique<Judge>(strategy, kernels, (directory + "/").str());
+    isGood = judge->start() && judge->prepare();
   }
   ~Bench() { llvm::sys::fs::remove_directories(directory); }
 
   llvm::SmallString<128> directory;
   KernelObjects kernels;
   const Strategy strategy;
-  Judge judge{strategy};
+  std::unique_ptr<Judge> judge;
   bool isGood;
 };
 
@@ -41,7 +42,7 @@ class RingMutationTest : public ::testing::Test {
 protected:
   explicit RingMutationTest(
       const Strategy &strategy = {"gpt2", "cp=2", "--context-parallel ring"})
-      : judge(benchOf(strategy).judge) {}
+      : judge(*benchOf(strategy).judge) {}
   static void TearDownTestSuite() { bench.reset(); }
   void SetUp() override { ASSERT_TRUE(bench->isGood); }
 

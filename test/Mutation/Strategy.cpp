@@ -2,6 +2,7 @@
 
 #include "test/Mutation/Strategy.h"
 #include "tessera/Options/PlanFlags.h"
+#include "test/Models.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -15,7 +16,8 @@ static constexpr int64_t kMicroBatches = 2;
 static constexpr double kClip = 0.1, kEpsilon = 1e-6;
 
 std::string Strategy::configPath() const {
-  return std::string(MUTATION_FOLDER) + "/" + model + ".json";
+  return config.empty() ? std::string(MUTATION_FOLDER) + "/" + model + ".json"
+                        : config;
 }
 
 std::string Strategy::apply(PlanOptions &plan) const {
@@ -62,8 +64,11 @@ std::vector<Strategy> tessera::test::strategies() {
   };
 }
 
+static const char *const kGenerate =
+    "--programs generate --max-batch 4 --prefill-chunk 3";
+
 std::vector<Strategy> tessera::test::generationStrategies() {
-  const char *flags = "--programs generate --max-batch 4 --prefill-chunk 3";
+  const char *flags = kGenerate;
   return {
       {"gpt2", "dp=2,tp=2", flags, true},
       {"mistral-window", "tp=2", flags},
@@ -76,4 +81,22 @@ std::vector<Strategy> tessera::test::generationStrategies() {
        "--programs generate --max-batch 4 --prefill-chunk 3 "
        "--candidates 5"},
   };
+}
+
+std::vector<Strategy> tessera::test::modelStrategies() {
+  std::vector<Strategy> all;
+  for (const TestModel &model : testModels()) {
+    auto add = [&](const char *mesh, const char *flags) {
+      all.push_back({model.name, mesh, flags, true, model.path()});
+    };
+    add("dp=2,tp=2", "--sequence-parallel --zero 2");
+    add("pp=2,cp=2", "--recompute full");
+    if (model.experts)
+      add("dp=2,ep=2", "--zero 1");
+    if (model.generates())
+      add(model.experts ? "tp=2,ep=2" : "dp=2,tp=2", kGenerate);
+    if (model.generates() && model.splitsHeads(4) && model.keyHeads % 4)
+      add("tp=4", kGenerate); // shares the places of a cache
+  }
+  return all;
 }

@@ -17,6 +17,8 @@ struct Strategy {
   /// Flags of the driver: "--zero 2 --sequence-parallel".
   std::string flags;
   bool quick = false; ///< In every run of the tests, a sample of its mutants.
+  std::string config =
+      {}; ///< The path of another config.json; "": see `model`.
 
   /// The program continues texts, and is no training step.
   bool generates() const {
@@ -34,6 +36,8 @@ struct Strategy {
 std::vector<Strategy> strategies();
 /// Returns the strategies of the table in docs/Generation.md.
 std::vector<Strategy> generationStrategies();
+/// Returns programs of each model in test/models, by what its family can do.
+std::vector<Strategy> modelStrategies();
 
 } // namespace tessera::test
 
