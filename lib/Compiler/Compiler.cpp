@@ -228,25 +228,12 @@ llvm::Expected<json::Value> Compiler::findPlan(const PlanningOptions &search,
 // Results
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A program that is described without its code.
-struct DescribedProgram {
-  std::string metadata;
-  Report report;
-};
-
-} // namespace
-
-static llvm::Expected<DescribedProgram> describe(QuietContext &quiet,
-                                                 const PlannedModel &model) {
+static llvm::Expected<std::string> describe(QuietContext &quiet,
+                                            const PlannedModel &model) {
   FailureOr<std::string> metadata = describeModel(quiet.context, model);
   if (failed(metadata))
     return quiet.error();
-  DescribedProgram program{std::move(*metadata), {}};
-  if (llvm::Error error = program.report.read(program.metadata))
-    return error;
-  return program;
+  return *metadata;
 }
 
 llvm::Expected<json::Value> Compiler::report() const {
@@ -254,10 +241,13 @@ llvm::Expected<json::Value> Compiler::report() const {
   if (!options)
     return options.takeError();
   QuietContext quiet(listener);
-  llvm::Expected<DescribedProgram> program = describe(quiet, *options);
-  if (!program)
-    return program.takeError();
-  return program->report.json();
+  llvm::Expected<std::string> metadata = describe(quiet, *options);
+  if (!metadata)
+    return metadata.takeError();
+  Report report;
+  if (llvm::Error error = report.read(*metadata))
+    return error;
+  return report.json();
 }
 
 llvm::Expected<json::Value>
@@ -270,19 +260,21 @@ Compiler::simulate(const std::string &clusterFile) const {
   if (!options)
     return options.takeError();
   QuietContext quiet(listener);
-  llvm::Expected<DescribedProgram> program = describe(quiet, *options);
-  if (!program)
-    return program.takeError();
-  llvm::Expected<SimulatedStep> step = simulateStep(
-      program->metadata, program->report, *cluster, SimulatedStep::Spans::Kept);
+  llvm::Expected<std::string> metadata = describe(quiet, *options);
+  if (!metadata)
+    return metadata.takeError();
+  Report report;
+  if (llvm::Error error = report.readWithoutCalls(*metadata))
+    return error;
+  llvm::Expected<SimulatedStep> step =
+      simulateStep(*metadata, report, *cluster, SimulatedStep::Spans::Kept);
   if (!step)
     return step.takeError();
   Prediction prediction{step->program, step->cluster, step->times};
   if (!step->cluster.software.memory)
     return prediction.json();
-  FailureOr<SoftwareMemory> memory =
-      softwareMemory(quiet.context, *options, step->program.precision,
-                     step->cluster, program->report);
+  FailureOr<SoftwareMemory> memory = softwareMemory(
+      quiet.context, *options, step->program.precision, step->cluster, report);
   if (failed(memory))
     return quiet.error();
   prediction.softwareMemory = &*memory;

@@ -140,7 +140,7 @@ static CompiledStep compileStep(const std::string &path,
       compile(path, plan, verification, step.problem);
   if (!metadata)
     return step;
-  if (llvm::Error error = step.report.read(*metadata)) {
+  if (llvm::Error error = step.report.readWithoutCalls(*metadata)) {
     step.problem = llvm::toString(std::move(error));
     return step;
   }

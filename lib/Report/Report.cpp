@@ -139,16 +139,7 @@ static Error malformed(Error error) {
                            toString(std::move(error)));
 }
 
-Error Report::readHeadline(StringRef metadata) {
-  Expected<program::Program> read = program::readProgram(metadata);
-  if (!read)
-    return malformed(read.takeError());
-  program = std::move(*read);
-  countTensors();
-  return Error::success();
-}
-
-Error Report::read(StringRef metadata) {
+Error Report::readWithoutCalls(StringRef metadata) {
   Expected<program::Program> read = program::readProgram(metadata);
   if (!read)
     return malformed(read.takeError());
@@ -163,6 +154,12 @@ Error Report::read(StringRef metadata) {
   countTensors();
   tensors.read(program);
   listMemory();
+  return Error::success();
+}
+
+Error Report::read(StringRef metadata) {
+  if (Error error = readWithoutCalls(metadata))
+    return error;
   if (Error error = addCalls(metadata))
     return malformed(std::move(error));
   return Error::success();

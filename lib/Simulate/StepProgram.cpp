@@ -64,8 +64,7 @@ static bool saysTooLittle(const Call &call) {
 
 static Error addCall(Program &step, Call &call) {
   if (saysTooLittle(call))
-    return createStringError("the artifact's metadata has a call that cannot "
-                             "be simulated: " +
+    return createStringError("it has a call that cannot be simulated: " +
                              call.op + (call.name.empty() ? "" : " ") +
                              call.name + "; compile the model again");
   StageProgram &stage = step.stages[call.stage.value_or(0)];
@@ -114,7 +113,8 @@ Expected<Program> simulate::readStep(llvm::StringRef metadata,
     return refuseOlder();
   if (Error error = program::readCalls(
           metadata, program, [&](Call &call) { return addCall(step, call); }))
-    return error;
+    return createStringError("the artifact's metadata is malformed: " +
+                             toString(std::move(error)));
   if (!llvm::all_of(step.stages, isWhole))
     return createStringError(
         "the artifact's metadata is malformed: calls are missing");

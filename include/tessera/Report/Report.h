@@ -22,8 +22,9 @@ namespace tessera {
 struct Report {
   /// Fails where the metadata is unusable.
   llvm::Error read(llvm::StringRef metadata);
-  /// Reads metadata like `read`, but only what the headline says.
-  llvm::Error readHeadline(llvm::StringRef metadata);
+  /// Reads metadata like `read`, but no calls: flops and communication stay
+  /// empty. That takes half the time.
+  llvm::Error readWithoutCalls(llvm::StringRef metadata);
   /// "gpt2, dp=2,tp=2 (4 ranks), 4.8 M parameters, 61.2 MiB per rank".
   std::string headline() const;
   /// In lines of `width` characters, as far as names allow.

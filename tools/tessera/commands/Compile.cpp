@@ -65,7 +65,7 @@ int Compile::run() {
   ArtifactFile artifact;
   Report report;
   if (printIfError(artifact.load(output)) ||
-      printIfError(report.readHeadline(artifact.metadata())))
+      printIfError(report.readWithoutCalls(artifact.metadata())))
     return 1;
   standardOutput() << "wrote " << printable(output) << ": " << report.headline()
                    << " (" << llvm::formatv("{0:f1}", seconds.count())

@@ -48,13 +48,12 @@ simulated(StringRef metadata, const Report &report, const std::string &path) {
 /// code.
 static int showOnce(const ExploreOptions &options) {
   PassHistory passes;
+  std::optional<std::string> metadata = describeModel(
+      options, [&](StringRef pass, StringRef what, mlir::ModuleOp module) {
+        passes.add(pass, what, module);
+      });
   Report report;
-  std::optional<std::string> metadata =
-      describeModel(options, report,
-                    [&](StringRef pass, StringRef what, mlir::ModuleOp module) {
-                      passes.add(pass, what, module);
-                    });
-  if (!metadata)
+  if (!metadata || printIfError(report.read(*metadata)))
     return 1;
   json::Object data{{"report", report.json()}, {"passes", passes.json()}};
   if (const std::string &cluster = options.cluster; !cluster.empty()) {

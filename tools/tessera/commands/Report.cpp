@@ -103,7 +103,8 @@ bool ReportCommand::readModel(Report &report, PassHistory &passes) const {
     observer = [&](StringRef pass, StringRef what, mlir::ModuleOp module) {
       passes.add(pass, what, module);
     };
-  return describeModel(options, report, observer).has_value();
+  std::optional<std::string> metadata = describeModel(options, observer);
+  return metadata && !printIfError(report.read(*metadata));
 }
 
 int ReportCommand::run() {

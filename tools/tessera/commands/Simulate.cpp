@@ -32,7 +32,7 @@ public:
 
 private:
   std::string checkNamedFiles();
-  std::optional<std::string> metadata(Report &report) const;
+  std::optional<std::string> metadata() const;
   bool findSoftwareMemory(const SimulatedStep &step, const Report &report,
                           std::optional<SoftwareMemory> &memory) const;
 
@@ -91,11 +91,11 @@ std::string Simulate::checkNamedFiles() {
 }
 
 /// Returns that of a model or an artifact; nothing after an error.
-std::optional<std::string> Simulate::metadata(Report &report) const {
+std::optional<std::string> Simulate::metadata() const {
   if (!options.isArtifact())
-    return describeModel(options, report);
+    return describeModel(options);
   ArtifactFile artifact;
-  if (!openArtifact(options, artifact, report))
+  if (!openArtifact(options, artifact))
     return std::nullopt;
   return artifact.metadata();
 }
@@ -148,9 +148,9 @@ int Simulate::run() {
     return printError(cluster.takeError());
   if (std::string why = fitCluster(options.plan, *cluster, taken); !why.empty())
     return printError(why);
+  std::optional<std::string> text = metadata();
   Report report;
-  std::optional<std::string> text = metadata(report);
-  if (!text)
+  if (!text || printIfError(report.readWithoutCalls(*text)))
     return 1;
   bool keepsSpans = json || !traceFile.empty() || !html.empty();
   Expected<SimulatedStep> step = simulateStep(

@@ -19,12 +19,12 @@ bool tessera::openArtifact(const PlannedModel &options, ArtifactFile &artifact,
 }
 
 std::optional<std::string>
-tessera::describeModel(const PlannedModel &options, Report &report,
+tessera::describeModel(const PlannedModel &options,
                        const PassObserver &observer) {
   CompilerContext compiler;
   mlir::FailureOr<std::string> metadata =
       describeModel(compiler.context, options, observer);
-  if (failed(metadata) || printIfError(report.read(*metadata)))
+  if (failed(metadata))
     return std::nullopt;
   return *metadata;
 }

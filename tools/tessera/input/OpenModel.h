@@ -17,11 +17,10 @@ bool openArtifact(const PlannedModel &options, ArtifactFile &artifact,
 bool openArtifact(const PlannedModel &options, ArtifactFile &artifact,
                   Report &report, const SizeCheck &check = {});
 
-/// Compiles a model without making code, and reads what its artifact would say.
-/// Returns that text, or nothing after an error. `observer` sees the program
-/// after each pass.
+/// Compiles a model without making code. Returns what its artifact would say of
+/// itself, or nothing after an error. `observer` sees the program after each
+/// pass.
 std::optional<std::string> describeModel(const PlannedModel &options,
-                                         Report &report,
                                          const PassObserver &observer = {});
 
 } // namespace tessera
