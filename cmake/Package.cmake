@@ -1,5 +1,5 @@
-# `cpack` in the build folder makes a .deb and a .tar.gz of what `cmake --install` installs. Neither holds shared libraries
-# of others: the .deb depends on Debian's packages, which dpkg-shlibdeps finds, and on the linker, which is run as a
+# `cpack` in the build folder makes a .deb and a .tar.gz of what `cmake --install` installs, without the plug-ins for
+# MPIs. Neither holds shared libraries of others: the .deb depends on Debian's packages, which dpkg-shlibdeps finds, and on the linker, which is run as a
 # program. LLVM is inside the programs (cmake/StaticLLVM.cmake).
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME tessera)
@@ -23,4 +23,6 @@ if(TESSERA_BUILD_COMPILER)
     string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libllvm22")
   endif()
 endif()
+# Without the plug-ins for the MPIs of this machine: `tessera doctor` says how one is built.
+set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};${CMAKE_PROJECT_NAME};Unspecified;/")
 include(CPack)

@@ -35,6 +35,12 @@ for tool in ("pkg-config", "groff", "fish", "zsh", "dpkg-shlibdeps", "chromium",
              "mpirun.mpich"):
     if shutil.which(tool):
         config.available_features.add(tool)
+# An MPI counts if it was there when Tessera was built, too.
+plugins = os.path.join(config.tessera_obj_root, "lib")
+config.substitutions.append(("%{mpi_plugins}", plugins))
+for name in ("openmpi", "mpich"):
+    if os.path.exists(os.path.join(plugins, f"libtessera_mpi_{name}.so")) and shutil.which(f"mpirun.{name}"):
+        config.available_features.add(f"mpi-{name}")
 # Root may start its daemons.
 if os.geteuid() == 0 and all(shutil.which(tool, path=os.environ.get("PATH", "") + os.pathsep + "/usr/sbin")
                              for tool in ("slurmctld", "slurmd", "srun", "munged")):

@@ -41,12 +41,16 @@ private:
 class CpuDevice final : public Device {
 public:
   void check(const DeviceRequest &request) const override {
-    const char *own = request.hasAllRanks() ? "threads" : "tcp";
-    if (request.communicator != own)
+    const bool isOwn =
+        request.hasAllRanks()
+            ? request.communicator == "threads"
+            : request.communicator == "tcp" || request.communicator == "mpi";
+    if (!isOwn)
       fail(TSR_UNSUPPORTED, "communicator '", request.communicator,
            "' does not connect ranks ",
            request.hasAllRanks() ? "of one process" : "that are processes",
-           " on device 'cpu'; use '", own, "'");
+           " on device 'cpu'; use ",
+           request.hasAllRanks() ? "'threads'" : "'tcp' or 'mpi'");
     checkMemory(request.metadata.arenaBytes, request.ranks.machine);
   }
   std::unique_ptr<DeviceRank> openRank(Rank &rank) override {

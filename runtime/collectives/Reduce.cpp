@@ -45,28 +45,44 @@ struct Max {
   }
 };
 
-/// One block of all sources. Sums wait on a stack: two of equally many sources
-/// are added, as digits carry in a binary counter, what is left from the top.
+/// Returns how many sums follow on a source: as many as digits carry in a
+/// binary counter of the sources, after the last one all that wait.
+TSR_INLINE size_t sumsAfter(const Reduction &what, size_t source,
+                            size_t waiting) {
+  if (what.partial)
+    return static_cast<size_t>(what.partial->sources[source].adds);
+  if (source + 1 == what.sources.size())
+    return waiting - 1;
+  size_t sums = 0;
+  for (size_t pairs = source + 1; pairs % 2 == 0; pairs /= 2)
+    ++sums;
+  return sums;
+}
+
+/// One block of all sources. Sums wait on a stack, of which the upper two are
+/// added.
 template <class T, class Wide, class Convert, class Op>
 TSR_INLINE void reduceTree(const Reduction &what, int64_t block, int64_t length,
                            Wide *stack) {
-  size_t depth = 0, count = what.sources.size();
-  auto addTop = [&] {
-    Wide *right = stack + --depth * blockElements;
-    Wide *left = right - blockElements;
-    for (int64_t i = 0; i < length; ++i)
-      left[i] = Op::apply(left[i], right[i]);
-  };
-  for (size_t s = 0; s < count; ++s) {
-    const T *source = static_cast<const T *>(what.sources[s]) + block;
+  size_t depth = 0;
+  for (size_t s = 0; s < what.sources.size(); ++s) {
     Wide *top = stack + depth++ * blockElements;
-    for (int64_t i = 0; i < length; ++i)
-      top[i] = Convert::load(source[i]);
-    for (size_t pairs = s + 1; pairs % 2 == 0; pairs /= 2)
-      addTop();
+    if (what.partial && what.partial->sources[s].isSum) {
+      const Wide *source = static_cast<const Wide *>(what.sources[s]) + block;
+      for (int64_t i = 0; i < length; ++i)
+        top[i] = source[i];
+    } else {
+      const T *source = static_cast<const T *>(what.sources[s]) + block;
+      for (int64_t i = 0; i < length; ++i)
+        top[i] = Convert::load(source[i]);
+    }
+    for (size_t sums = sumsAfter(what, s, depth); sums > 0; --sums) {
+      Wide *right = stack + --depth * blockElements;
+      Wide *left = right - blockElements;
+      for (int64_t i = 0; i < length; ++i)
+        left[i] = Op::apply(left[i], right[i]);
+    }
   }
-  while (depth > 1)
-    addTop();
 }
 
 /// Stored elements are T, sums are made in Wide.
@@ -79,6 +95,12 @@ TSR_INLINE void reduceBlocks(const Reduction &what, int64_t begin, int64_t end,
   for (int64_t block = begin; block < end; block += blockElements) {
     int64_t length = std::min(blockElements, end - block);
     reduceTree<T, Wide, Convert, Op>(what, block, length, stack);
+    if (what.partial && what.partial->isPartial) {
+      for (void *target : targets)
+        std::memcpy(static_cast<Wide *>(target) + (block - shift), stack,
+                    length * sizeof(Wide));
+      continue;
+    }
     for (int64_t i = 0; i < length; ++i)
       rounded[i] = Convert::store(stack[i]);
     for (void *target : targets)
@@ -122,12 +144,25 @@ TSR_ALL_WIDTHS void reduceMax(const Reduction &what, int64_t begin, int64_t end,
   reduceAs<Max>(what, begin, end, targets, shift, space);
 }
 
+int64_t partialBytes(int dtype) {
+  return dtype == TSR_DTYPE_BF16 ? dtypeBytes(TSR_DTYPE_F32)
+                                 : dtypeBytes(dtype);
+}
+
+/// Returns how many sums wait at a time.
+static size_t mostWaiting(const Reduction &what) {
+  size_t waiting = 0, most = 0;
+  for (size_t s = 0; s < what.sources.size(); ++s) {
+    most = std::max(most, ++waiting);
+    waiting -= sumsAfter(what, s, waiting);
+  }
+  return most;
+}
+
 void reduceRange(const Reduction &what, int64_t begin, int64_t end,
                  const std::vector<void *> &targets, int64_t shift) {
   // Taken here: gcc lets no exception leave a function of several widths.
-  size_t levels = 1;
-  for (size_t count = what.sources.size(); count > 0; count /= 2)
-    ++levels;
+  const size_t levels = mostWaiting(what);
   std::unique_ptr<std::byte[]> space(
       new std::byte[levels * blockElements * sizeof(double)]);
   if (what.reduction == TSR_REDUCE_MAX)

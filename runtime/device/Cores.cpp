@@ -41,10 +41,12 @@ CorePlan planCores(int64_t ranks, int threads) {
 
 CorePlan planProcessCores(int64_t localSize, int threads) {
   auto allowed = static_cast<int64_t>(allowedCores().size());
-  bool isBound = allowed < sysconf(_SC_NPROCESSORS_ONLN);
+  const int64_t online = sysconf(_SC_NPROCESSORS_ONLN);
+  bool isBound = allowed < online;
   int64_t share = isBound ? allowed : std::max<int64_t>(allowed / localSize, 1);
   CorePlan plan = planCores(1, threads > 0 ? threads : static_cast<int>(share));
   plan.fillingThreads = std::max(plan.threadsPerRank, static_cast<int>(share));
+  plan.oversubscribed = localSize > online;
   return plan;
 }
 

@@ -1,6 +1,8 @@
 #include "runtime/session/SessionCore.h"
 
-#include "runtime/collectives/process/TcpCommunicator.h"
+#include "runtime/collectives/mpi/MpiEngine.h"
+#include "runtime/collectives/mpi/MpiMeeting.h"
+#include "runtime/collectives/process/ProcessCommunicator.h"
 #include "runtime/collectives/thread/ThreadCommunicator.h"
 #include "runtime/cpu/CpuIdentity.h"
 #include "runtime/cpu/CpuKernels.h"
@@ -135,12 +137,30 @@ static Agreement agreementOf(const Artifact &artifact,
   return agreement;
 }
 
+/// Returns the MPI that the session uses; null if it uses none.
+static const MpiMembership *mpiOf(const SessionOptions &options) {
+  if (communicatorOf(options) != "mpi")
+    return nullptr;
+  const MpiMembership *mpi = startedMpi();
+  const ProcessOptions &own = options.processes;
+  if (!mpi)
+    fail(TSR_INVALID_ARGUMENT, "communicator 'mpi' needs tsr_mpi_start before "
+                               "the session is created");
+  if (mpi->size != own.worldSize || mpi->rank != own.rank)
+    fail(TSR_INVALID_ARGUMENT, "rank is ", own.rank, " and world_size is ",
+         own.worldSize, ", but the MPI has rank ", mpi->rank, " of ", mpi->size,
+         "; give both as tsr_mpi_start has returned them");
+  return mpi;
+}
+
 static void addProcessRank(SessionCore &core, const Artifact &artifact,
                            const SessionOptions &options) {
   ProcessOptions processes = options.processes;
   checkProcesses(artifact, processes);
   if (options.device == "cpu" && !options.allowsMixedCpus)
     processes.processor = ownProcessor();
+  const MpiMembership *mpi = mpiOf(options);
+  processes.hasDataElsewhere = mpi != nullptr;
   ProcessLinks links = joinProcesses(processes, agreementOf(artifact, options));
   if (links.processor.isMixed)
     shareCpuPath(static_cast<CpuPath>(links.processor.path));
@@ -151,11 +171,13 @@ static void addProcessRank(SessionCore &core, const Artifact &artifact,
       ProcessWorldOptions{artifact.metadata->mesh, processes.rank,
                           std::chrono::milliseconds(options.timeoutMs),
                           describerOf(artifact),
-                          std::chrono::milliseconds(options.saveTimeoutMs)});
+                          std::chrono::milliseconds(options.saveTimeoutMs)},
+      mpi ? makeMpiEngine(mpi->plugin, core.cores.oversubscribed) : nullptr);
   auto rank = makeRank(artifact, options, processes.rank);
   rank->localNumber = localRank;
   rank->threads = core.cores.threadsPerRank;
-  rank->communicator = std::make_unique<TcpCommunicator>(world, rank->threads);
+  rank->communicator =
+      std::make_unique<ProcessCommunicator>(world, rank->threads);
   core.ranks.push_back(std::move(rank));
   try {
     core.device->check({artifact.path,

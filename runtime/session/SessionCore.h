@@ -16,6 +16,7 @@ namespace tessera {
 struct SessionOptions {
   std::string device = "cpu";
   /// "": "threads" in one process, else "tcp" on the CPU and "nccl" on CUDA.
+  /// "mpi" needs startMpi before.
   std::string communicator;
   int threads = 0;
   int timeoutMs = 60000;

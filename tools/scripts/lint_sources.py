@@ -20,7 +20,7 @@ RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data
 # Those of libraries of their own, with what each may include.
 ASIDE = {"tokenizer": ["support", "tokenizer"], "http": ["http"], "cuda": RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]}
 PUBLIC = {"compiler.h", "compiler.hpp", "tessera.h", "tessera.hpp", "tokenizer.h", "tokenizer.hpp", "encoder.h", "encoder.hpp", "completions.hpp", "http.hpp", "json_reader.hpp",
-          "json_limits.hpp", "json_kinds.def", "printable.hpp", "program_fields.def", "program_fields.hpp", "abi.h", "abi_arguments.h", "abi_attention.def", "abi_cached_attention.def", "abi_cpu.def", "abi_entries.def"}
+          "mpi_plugin.h", "json_limits.hpp", "json_kinds.def", "printable.hpp", "program_fields.def", "program_fields.hpp", "abi.h", "abi_arguments.h", "abi_attention.def", "abi_cached_attention.def", "abi_cpu.def", "abi_entries.def"}
 ABI = {"abi.h", "abi_arguments.h", "abi_attention.def", "abi_cached_attention.def", "abi_cpu.def", "abi_entries.def"}
 JSON = {"json_reader.hpp", "json_limits.hpp", "json_kinds.def"}
 FIELDS = {"program_fields.def", "program_fields.hpp"}

@@ -26,7 +26,11 @@ static int run(Command &command) {
   if (tsr_processors processors = {};
       tsr_processors_compare(nullptr, &processors) != TSR_OK)
     return printError(tsr_last_error());
-  return command.run();
+  const int status = command.run();
+  // A run that fails leaves others waiting: it ends without them.
+  if ((status == 0 || status == kStoppedExitCode) && tsr_mpi_finish() != TSR_OK)
+    return printError(tsr_last_error());
+  return status;
 }
 
 /// A verdict is printed already; an error is not one.

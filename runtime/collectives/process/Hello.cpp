@@ -36,6 +36,7 @@ std::string writeHello(const Hello &hello) {
     pair.push_back(name);
     pair.push_back(value);
   }
+  root["network"] = hello.network;
   root["cpu"] = hello.processor.identity;
   root["cpu path"] = hello.processor.path;
   return writeJson(root);
@@ -58,6 +59,11 @@ static int readPort(const JsonView &view) {
   return static_cast<int>(view.integer(1, 65535));
 }
 
+/// Returns "" if the side says nothing of it.
+static std::string readNetwork(const JsonView &view) {
+  return view.has("network") ? view.at("network").text() : "";
+}
+
 Hello readHello(const std::string &text) {
   const char *source = "the first message";
   JsonTree tree = parseJson(source, text, json_kinds::hello);
@@ -71,6 +77,7 @@ Hello readHello(const std::string &text) {
   hello.port = readPort(view.at("port"));
   hello.machine = view.at("machine").text();
   hello.agreement = readAgreement(view.at("agreement"));
+  hello.network = readNetwork(view);
   if (view.has("cpu"))
     hello.processor = {view.at("cpu path").integer(0, lastPath),
                        view.at("cpu").text()};
@@ -128,6 +135,7 @@ std::string writeTable(const Table &table) {
     entry["host"] = process.host;
     entry["port"] = process.port;
     entry["machine"] = process.machine;
+    entry["network"] = process.network;
   }
   tree.root["mixed"] = table.processor.isMixed;
   tree.root["cpu path"] = table.processor.path;
@@ -163,7 +171,7 @@ Table readTable(const std::string &text, int64_t world) {
   for (const JsonView &item : view.at("processes").items())
     table.processes.push_back({item.at("host").text(),
                                readPort(item.at("port")),
-                               item.at("machine").text()});
+                               item.at("machine").text(), readNetwork(item)});
   if (view.has("mixed"))
     table.processor = {view.at("mixed").boolean(),
                        view.at("cpu path").integer(0, lastPath),

@@ -41,6 +41,8 @@ struct Hello {
   std::string machine;         ///< processes of one machine have the same
   Agreement agreement;
   Processor processor = {};
+  /// Processes have the same if what they send each other leaves no machine.
+  std::string network = {};
 };
 std::string writeHello(const Hello &hello);
 /// Reads a message; if it is of another version, only `version`, `rank` and
@@ -53,7 +55,7 @@ struct Table {
   struct Process {
     std::string host; ///< "": the rendezvous's
     int port = 0;
-    std::string machine;
+    std::string machine, network = {};
   };
   uint64_t cookie = 0; ///< the first word between two processes
   std::vector<Process> processes;

@@ -1,16 +1,16 @@
 #include "runtime/collectives/process/ProcessRendezvous.h"
 
 #include "runtime/collectives/Diagnosis.h"
+#include "runtime/collectives/process/HostNames.h"
 #include "runtime/collectives/process/Reception.h"
 #include "runtime/collectives/process/RendezvousHub.h"
 #include "runtime/support/Status.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
+#include <map>
 #include <optional>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 namespace tessera {
@@ -24,7 +24,7 @@ static constexpr size_t mostStrangers = 64, mostStrangeBytes = 1 << 23;
 // The name of a pod of Kubernetes is known some time after it has started.
 static constexpr std::chrono::seconds nameTime{30};
 static constexpr std::chrono::milliseconds lookUpAgainAfter{200};
-// Connections between two processes: those of ProcessLink.
+// Connections between two processes: those of ProcessLink, control last.
 static constexpr int64_t purposes = 3;
 // A side to which many come may close a connection; it is called again after
 // this time.
@@ -68,17 +68,6 @@ static Socket callIn(const ProcessOptions &options, const Secret &secret,
     }
     std::this_thread::sleep_for(callAgainAfter);
   }
-}
-
-/// Returns a name that tells machines apart, but not containers of one machine.
-static std::string machineName() {
-  std::string name;
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  file.exceptions(std::ios::badbit); // want of memory
-  char host[256] = "";
-  if (!(file >> name) && gethostname(host, sizeof host - 1) == 0)
-    name = host;
-  return name;
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,9 +140,10 @@ public:
   ProcessLinks connect(Reception &reception,
                        const std::function<void()> &checkOthers) {
     for (int64_t peer = 0; peer < options.rank; ++peer)
-      for (int64_t purpose = 0; purpose < purposes; ++purpose)
+      for (int64_t purpose = firstPurpose(); purpose < purposes; ++purpose)
         call(peer, purpose);
-    int64_t awaited = purposes * (options.worldSize - 1 - options.rank);
+    int64_t awaited =
+        (purposes - firstPurpose()) * (options.worldSize - 1 - options.rank);
     while (awaited > 0) {
       if (Clock::now() >= deadline)
         failAbsent(reception);
@@ -165,11 +155,16 @@ public:
         checkOthers();
     }
     countNeighbours();
+    nameHosts();
     links.processor = table.processor;
     return std::move(links);
   }
 
 private:
+  /// Without data there is control alone.
+  int64_t firstPurpose() const {
+    return options.hasDataElsewhere ? purposes - 1 : 0;
+  }
   Socket &slot(int64_t peer, int64_t purpose) {
     ProcessLink &link = links.peers[peer];
     return purpose == 0   ? link.data
@@ -209,22 +204,33 @@ private:
     if (greeting.cookie != table.cookie)
       return "it is of no process of this run";
     if (greeting.rank <= options.rank || greeting.rank >= options.worldSize ||
-        greeting.purpose < 0 || greeting.purpose >= purposes)
+        greeting.purpose < firstPurpose() || greeting.purpose >= purposes)
       return concat("it says it is connection ", greeting.purpose, " of rank ",
                     greeting.rank);
     return slot(greeting.rank, greeting.purpose)
                ? concat("rank ", greeting.rank, " is connected already")
                : "";
   }
+  bool isConnected(const ProcessLink &link) const {
+    return link.control &&
+           (options.hasDataElsewhere || (link.data && link.background));
+  }
   [[noreturn]] void failAbsent(const Reception &reception) const {
     std::vector<int64_t> ranks;
     for (int64_t peer = options.rank + 1; peer < options.worldSize; ++peer)
-      if (!links.peers[peer].data || !links.peers[peer].background ||
-          !links.peers[peer].control)
+      if (!isConnected(links.peers[peer]))
         ranks.push_back(peer);
     fail(TSR_TIMEOUT, describeRanks(ranks), " of ", options.worldSize,
          " did not connect to rank ", options.rank, " within ",
          options.timeout.count(), " ms", reception.describeRefused());
+  }
+  void nameHosts() {
+    std::map<std::string, int64_t> numbers;
+    for (const Table::Process &process : table.processes) {
+      auto number = static_cast<int64_t>(numbers.size());
+      links.hosts.push_back(
+          numbers.emplace(process.network, number).first->second);
+    }
   }
   void countNeighbours() {
     links.localRank = options.localRank;
@@ -280,7 +286,7 @@ bool meetOnThisMachine(const ProcessOptions &options) {
 static Hello helloOf(const ProcessOptions &options, const Agreement &agreement,
                      int port) {
   return {TESSERA_VERSION, options.rank, options.worldSize, port,
-          machineName(),   agreement,    options.processor};
+          machineName(),   agreement,    options.processor, networkName()};
 }
 
 /// Opens the doors of rank 0, once its name is known.

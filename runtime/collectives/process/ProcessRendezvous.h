@@ -28,7 +28,8 @@ struct ProcessOptions {
   /// addresses of this machine are taken, or `trustsNetwork`.
   std::string secret;
   bool trustsNetwork = false;
-  OperatorNote note;   ///< told of refused connections, and of long waits
+  OperatorNote note; ///< told of refused connections, and of long waits
+  bool hasDataElsewhere = false; ///< calls do not go over connections
   Processor processor; ///< this process's; equal in all if not compared
 };
 
@@ -45,6 +46,8 @@ struct ProcessLink {
 struct ProcessLinks {
   /// One per rank; this rank's own is not connected.
   std::vector<ProcessLink> peers;
+  /// The host of each rank: equal numbers reach each other without a network.
+  std::vector<int64_t> hosts;
   int64_t localRank = 0, localSize = 1;
   SharedProcessor processor;
 };

@@ -1,5 +1,6 @@
 #include "runtime/collectives/process/ProcessWorld.h"
 
+#include "runtime/collectives/process/TcpEngine.h"
 #include "runtime/support/SignalsBlocked.h"
 #include "runtime/support/Status.h"
 
@@ -22,11 +23,16 @@ constexpr std::chrono::seconds patience{2};
 constexpr std::chrono::milliseconds answerTime{1000};
 // The end of a healthy session waits this long for the others.
 constexpr std::chrono::seconds goodbyeTime{10};
+// The end of one that failed waits less. Launchers end all processes when the
+// first one ends, and each shall have said what it knows.
+constexpr std::chrono::seconds failedGoodbyeTime{1};
 } // namespace
 
-ProcessWorld::ProcessWorld(ProcessLinks given, ProcessWorldOptions options)
-    : links(std::move(given)), settings(std::move(options)),
-      others(links.peers.size()) {
+ProcessWorld::ProcessWorld(ProcessLinks given, ProcessWorldOptions options,
+                           std::unique_ptr<Engine> engine)
+    : links(std::move(given)),
+      mover(engine ? std::move(engine) : makeTcpEngine(links)),
+      settings(std::move(options)), others(links.peers.size()) {
   std::vector<pollfd> entries(others.size());
   SignalsBlocked blocked;
   try {
@@ -50,21 +56,22 @@ ProcessWorld::~ProcessWorld() {
       goodbye.sent[lane] = others[peer].sent[lane].load();
     tell(static_cast<int64_t>(peer), goodbye, "");
   }
-  if (!failed())
-    waitForGoodbyes();
+  waitForGoodbyes();
   stopping.store(true);
   listener.join();
 }
 
 void ProcessWorld::waitForGoodbyes() const {
-  Deadline deadline = Clock::now() + goodbyeTime;
+  const bool hadFailed = failed();
+  Deadline deadline =
+      Clock::now() + (hadFailed ? failedGoodbyeTime : goodbyeTime);
   auto all = [&] {
     for (size_t peer = 0; peer < others.size(); ++peer)
       if (links.peers[peer].control && !others[peer].gone.load())
         return false;
     return true;
   };
-  while (!all() && !failed() && Clock::now() < deadline)
+  while (!all() && failed() == hadFailed && Clock::now() < deadline)
     std::this_thread::sleep_for(1ms);
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/collectives/Diagnosis.h"
 #include "runtime/collectives/FirstFailure.h"
 #include "runtime/collectives/process/Frames.h"
+#include "runtime/collectives/process/ProcessEngine.h"
 #include "runtime/collectives/process/ProcessRendezvous.h"
 
 #include <deque>
@@ -29,19 +30,19 @@ struct ProcessWorldOptions {
 
 class ProcessWorld {
 public:
-  ProcessWorld(ProcessLinks links, ProcessWorldOptions options);
+  /// `engine`: null is TCP, over the links' data connections.
+  ProcessWorld(ProcessLinks links, ProcessWorldOptions options,
+               std::unique_ptr<Engine> engine = nullptr);
   ProcessWorld(const ProcessWorld &) = delete;
   ProcessWorld &operator=(const ProcessWorld &) = delete;
-  /// Says goodbye; a healthy one waits for the others' goodbye, so that nothing
-  /// on the way is lost, but not for long.
+  /// Says goodbye and waits for the others' goodbye, but not for long: nothing
+  /// on the way is lost, and a launcher ends no process before its last words.
   ~ProcessWorld();
 
   const ProcessWorldOptions &options() const { return settings; }
-  /// Returns a peer's data connection.
-  const Socket &data(int64_t peer, Lane lane) const {
-    const ProcessLink &link = links.peers[peer];
-    return lane == Lane::Program ? link.data : link.background;
-  }
+  Engine &engine() const { return *mover; }
+  /// Returns which host each rank is on, as a number.
+  const std::vector<int64_t> &hosts() const { return links.hosts; }
 
   /// Tells the others, too.
   void abort(const Status &status) noexcept;
@@ -58,13 +59,18 @@ public:
   void waits(Lane lane, int64_t peer, int64_t op, int64_t axes);
   void stopsWaiting(Lane lane) { own.waits[static_cast<int>(lane)].peer = -1; }
 
-  /// This rank sent a call's frame to a peer, or has one of it.
-  void countSent(int64_t peer, Lane lane) {
+  /// This rank sends a call's frame to a peer, with so many bytes in all, or
+  /// has one of it.
+  void countSent(int64_t peer, Lane lane, int64_t bytes) {
     ++others[peer].sent[static_cast<int>(lane)];
+    others[peer].bytesSent += bytes;
   }
   void countReceived(int64_t peer, Lane lane) {
     ++others[peer].received[static_cast<int>(lane)];
   }
+
+  /// Returns the bytes of calls that went to a peer, with their frames.
+  int64_t bytesTo(int64_t peer) const { return others[peer].bytesSent.load(); }
 
   /// Asks where a peer is; the answer comes some time later.
   void ask(int64_t peer);
@@ -110,6 +116,7 @@ private:
   };
   struct Other {
     std::atomic<int64_t> sent[2] = {}, received[2] = {}; ///< one per lane
+    std::atomic<int64_t> bytesSent{0};
     std::atomic<bool> gone{false}, goodbye{false};
     std::mutex answering;
     Answer answer;
@@ -133,6 +140,7 @@ private:
   void waitForGoodbyes() const;
 
   ProcessLinks links;
+  std::unique_ptr<Engine> mover;
   ProcessWorldOptions settings;
   FirstFailure first;
   Own own;

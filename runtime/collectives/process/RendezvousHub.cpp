@@ -157,7 +157,8 @@ Table RendezvousHub::table() const {
   Table table;
   for (const Guest &guest : guests)
     table.processes.push_back({guest.socket ? peerHost(guest.socket) : "",
-                               guest.hello.port, guest.hello.machine});
+                               guest.hello.port, guest.hello.machine,
+                               guest.hello.network});
   std::random_device random;
   table.cookie = (uint64_t(random()) << 32) | random();
   table.processor = processor();

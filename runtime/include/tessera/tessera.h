@@ -101,7 +101,8 @@ typedef struct tsr_session_options {
   const char *device;       /* "cpu" (default when NULL), "cuda" */
   const char *communicator; /* all ranks in this process: "threads" (default
                                when NULL), with "cuda" also "nccl"; a process
-                               per rank: "tcp" (the CPU's), "nccl" (CUDA's) */
+                               per rank: "tcp" (the CPU's), "mpi" (the CPU's,
+                               after tsr_mpi_start), "nccl" (CUDA's) */
   int32_t threads;          /* threads for all ranks of this process; 0: all
                                cores, shared between the machine's processes */
   int32_t timeout_ms;       /* for one collective; 0: 60000 */
@@ -650,6 +651,37 @@ tsr_status tsr_generator_place_source(tsr_generator *generator, int64_t text,
  * thread's next call. Errors are those of tsr_session_create: a missing plug-in
  * is TSR_NOT_FOUND. */
 tsr_status tsr_device_report(const char *device, const char **out_json);
+
+/* ---- MPI --------------------------------------------------------------- */
+/* A process among those that an MPI's launcher has started. */
+typedef struct tsr_mpi_member {
+  size_t size; /* sizeof(tsr_mpi_member), set by the caller */
+  int32_t rank, world_size;
+  const char *rendezvous; /* an address of rank 0 that all processes reach, and
+                             a port: for tsr_session_options */
+  const char *secret;     /* made for this run, likewise; "" in a build without
+                             libcrypto */
+  const char *library;    /* the MPI, for people: "Open MPI v4.1.4" */
+} tsr_mpi_member;
+/* Finds the plug-in for the MPI of this process's launcher, and starts nothing.
+ * `out_file` is valid until the thread's next call. TSR_NOT_FOUND: there is
+ * none, and how one is built. */
+tsr_status tsr_mpi_find(const char **out_file);
+/* Starts the MPI, once in a process, before it creates sessions whose
+ * communicator is "mpi", one at a time. Collective over all processes of the
+ * launcher. `world_size` and `rank` are what the launcher's variables say; 0:
+ * unknown. Texts are valid until tsr_mpi_finish. TSR_NOT_FOUND; TSR_MISMATCH:
+ * the MPI says something else, since the launcher is another MPI's;
+ * TSR_UNSUPPORTED: it has no MPI_THREAD_MULTIPLE. */
+tsr_status tsr_mpi_start(int32_t world_size, int32_t rank,
+                         tsr_mpi_member *out_member);
+/* Ends the MPI after the last session is destroyed; collective. A process whose
+ * session has failed does not call it: others may not come. */
+tsr_status tsr_mpi_finish(void);
+/* Reports the plug-ins that were found, as JSON: "plugins" (list of "file",
+ * "family", "problem": empty if it can be used), "command", which builds one
+ * for another MPI. Valid until the thread's next call. */
+tsr_status tsr_mpi_report(const char **out_json);
 
 /* ---- checkpoints: directories with safetensors, global tensors --------- */
 /* Writes DIR/step-N/{model,optimizer}.safetensors and manifest.json, and the

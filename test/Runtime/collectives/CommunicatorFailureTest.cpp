@@ -197,6 +197,6 @@ TEST(ThreadWorld, StragglersAreNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, CommunicatorFailure,
-                         ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
+                         ::testing::ValuesIn(everyKind()), nameOf);
 
 } // namespace

@@ -479,7 +479,7 @@ TEST_P(Conformance, CallsOfNothingAreLegal) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Conformance,
-                         ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
+INSTANTIATE_TEST_SUITE_P(Every, Conformance, ::testing::ValuesIn(everyKind()),
+                         nameOf);
 
 } // namespace

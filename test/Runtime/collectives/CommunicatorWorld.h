@@ -4,7 +4,7 @@
 
 #include "runtime/artifact/Metadata.h"
 #include "runtime/collectives/Communicator.h"
-#include "runtime/collectives/process/ProcessRendezvous.h"
+#include "runtime/collectives/process/ProcessWorld.h"
 #include "test/Runtime/fixture/Fixture.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,12 @@
 
 namespace fixture {
 
-/// Tcp: what processes would have, here on threads of one.
-enum class Kind { Threads, Tcp };
+/// Tcp: what processes would have, here on threads of one. Mpi: this process is
+/// one rank, and mpirun has started the others; a mesh of fewer ranks leaves
+/// the last processes out.
+enum class Kind { Threads, Tcp, Mpi };
+/// Returns what can be tested here: Mpi alone if TESSERA_TEST_MPI is set.
+std::vector<Kind> everyKind();
 std::string nameOf(const ::testing::TestParamInfo<Kind> &info);
 
 struct WorldSettings {
@@ -25,6 +29,7 @@ struct WorldSettings {
   // The next two are for processes alone.
   int firstTimeoutMs = 0; ///< rank 0's, if it has another
   int saveTimeoutMs = 60000;
+  std::vector<int64_t> hosts = {}; ///< each rank's; none: the true ones
 };
 
 struct World {
@@ -35,6 +40,8 @@ struct World {
 
   tessera::Mesh mesh;
   std::vector<std::unique_ptr<tessera::Communicator>> ranks;
+  /// Worlds of ranks that are processes; none for threads.
+  std::vector<std::shared_ptr<tessera::ProcessWorld>> processes;
 };
 
 class Conformance : public ::testing::TestWithParam<Kind> {
@@ -47,12 +54,13 @@ protected:
 /// Tests of calls that fail, beside those of calls that work.
 class CommunicatorFailure : public Conformance {};
 
-/// Runs body(rank) on a thread per rank.
+/// Runs body(rank) on a thread for each rank that is in this process.
 template <class Body>
 inline void onRanks(const World &world, const Body &body) {
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < world.ranks.size(); ++rank)
-    threads.emplace_back([&, rank] { body(static_cast<int64_t>(rank)); });
+    if (world.ranks[rank])
+      threads.emplace_back([&, rank] { body(static_cast<int64_t>(rank)); });
   for (std::thread &thread : threads)
     thread.join();
 }

@@ -159,7 +159,7 @@ TEST_P(MessageTest, ZigzagPairsEarlyAndLateChunks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, MessageTest,
-                         ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
+INSTANTIATE_TEST_SUITE_P(Every, MessageTest, ::testing::ValuesIn(everyKind()),
+                         nameOf);
 
 } // namespace

@@ -1,5 +1,5 @@
 //===- ProcessFailureTest.cpp - what is said of processes that are late ---===//
-#include "runtime/collectives/process/TcpCommunicator.h"
+#include "runtime/collectives/process/ProcessCommunicator.h"
 #include "test/Runtime/collectives/CommunicatorWorld.h"
 
 #include <atomic>
@@ -133,7 +133,7 @@ TEST(ProcessWorld, HasNotLeftBeforeItsFramesAreHere) {
   peer->entered();
   EXPECT_FALSE(own->hasLeft(1, Lane::Program)) << "it has said nothing";
   for (Lane lane : {Lane::Program, Lane::Background, Lane::Background})
-    peer->countSent(0, lane);
+    peer->countSent(0, lane, 0);
   own->describeWait(1, Lane::Program); // asks, and waits for the answer
   EXPECT_FALSE(own->hasLeft(1, Lane::Program)) << "it is inside";
   peer->left();
@@ -167,9 +167,10 @@ std::string messageWhenPeerEnds(int64_t own, Lane lane) {
   options.rank = own;
   options.mesh.axes = {{"tp", 2}};
   options.describeOp = [](int64_t op) { return concat("op ", op); };
-  TcpCommunicator rank(std::make_shared<ProcessWorld>(
-                           joinProcesses(processOf(own, 2, at), {}), options),
-                       1, lane);
+  ProcessCommunicator rank(
+      std::make_shared<ProcessWorld>(joinProcesses(processOf(own, 2, at), {}),
+                                     options),
+      1, lane);
   std::string message = messageOf(rank, 6, 1);
   killed.join();
   return message;

@@ -1,6 +1,6 @@
 #include "test/Runtime/cuda/GpuWorld.h"
 
-#include "runtime/collectives/process/TcpCommunicator.h"
+#include "runtime/collectives/process/ProcessCommunicator.h"
 #include "runtime/collectives/thread/ThreadCommunicator.h"
 #include "runtime/cuda/CudaDevice.h"
 
@@ -81,7 +81,7 @@ void World::connectProcesses(const WorldOptions &options) {
   for (auto &rank : ranks)
     threads.emplace_back([&, process]() mutable {
       process.rank = rank->number;
-      rank->communicator = std::make_unique<TcpCommunicator>(
+      rank->communicator = std::make_unique<ProcessCommunicator>(
           std::make_shared<ProcessWorld>(
               joinProcesses(process, {}),
               ProcessWorldOptions{metadata->mesh, rank->number,

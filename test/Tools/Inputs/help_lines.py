@@ -119,7 +119,7 @@ def problem_of(command, words):
     if command == "calibrate":  # it must not run
         words = [f"none/{word}" if word.endswith(".toml") and "/" not in word else word for word in words]
     environment = dict(os.environ)
-    if "tcp" in words or "--rendezvous" in words:
+    if {"tcp", "mpi", "--rendezvous"} & set(words):
         environment.update(RANK="0", WORLD_SIZE="2", MASTER_ADDR="localhost", MASTER_PORT="29400")
     result = subprocess.run(["tessera", command, *words], capture_output=True, text=True, env=environment, check=False,
                             close_fds=False)  # starts twice as fast

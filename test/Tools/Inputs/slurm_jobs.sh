@@ -15,6 +15,8 @@ echo "in the script"
 tessera train "$1" --mesh tp=2 --data "$2" --steps 1
 echo "in a step"
 srun tessera train "$1" --mesh tp=4 --data "$2" --steps 1 2>&1
+# The two hosts are one machine, on which Open MPI would mix up their shared memory.
+export OMPI_MCA_btl=tcp,self
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 for mpirun in mpirun.openmpi mpirun.mpich; do
   echo "$mpirun in the script"

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Artifact/DeviceReport.h"
+#include "tessera/Json/ParseJson.h"
 #include "tessera/Target/SharedObject.h"
 #include "tessera/Text/Table.h"
 #include "tessera/tessera.h"
@@ -157,6 +158,36 @@ void examineCuda(SmallVector<Finding> &findings) {
                       report.problem.empty() ? "ready" : report.problem, ""});
 }
 
+/// Finds the plug-ins that let processes talk by an MPI.
+void examineMpi(SmallVector<Finding> &findings) {
+  const char *text = nullptr;
+  if (tsr_mpi_report(&text) != TSR_OK)
+    return;
+  Expected<llvm::json::Value> read = parseJson(text, json_kinds::device_report);
+  if (!read) {
+    consumeError(read.takeError());
+    return;
+  }
+  const llvm::json::Object &report = *read->getAsObject();
+  const llvm::json::Array &plugins = *report.getArray("plugins");
+  std::string command = report.getString("command")->str();
+  for (const llvm::json::Value &value : plugins) {
+    const llvm::json::Object &plugin = *value.getAsObject();
+    std::string file = plugin.getString("file")->str();
+    std::string problem = plugin.getString("problem")->str();
+    findings.push_back(
+        {"communicator", problem.empty() ? State::Works : State::Missing,
+         problem.empty() ? "mpi: a process per rank, by mpirun of " +
+                               plugin.getString("family")->str() + ": " + file
+                         : "mpi: " + file + ": " + problem,
+         ""});
+  }
+  findings.push_back({"any other mpi", State::Missing,
+                      "has a plug-in of its own; without one processes talk "
+                      "over TCP",
+                      command});
+}
+
 SmallVector<Finding> examine() {
   SmallVector<Finding> findings = {
       checkVersions(),
@@ -167,6 +198,7 @@ SmallVector<Finding> examine() {
       {"communicator", State::Works, "threads: all ranks in one process", ""},
       {"communicator", State::Works,
        "tcp: a process per rank, on the CPU (torchrun, srun)", ""}};
+  examineMpi(findings);
   examineCuda(findings);
   return findings;
 }

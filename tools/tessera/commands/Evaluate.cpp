@@ -187,7 +187,7 @@ static int evaluateChoices(EvaluateOptions &options) {
     return 1;
   if (options.launch.rank == 0 && !options.json)
     printFormatted("evaluating %s%s\n", report.headline().c_str(),
-                   processesText(options.launch).c_str());
+                   processesText(options).c_str());
   if (!(programs.runsRows(options.launch)
             ? scoreByRows(questions, session.get(), report)
             : questions.score(session.get())))
@@ -337,7 +337,7 @@ int Evaluate::run() {
     return 1;
   if (options.launch.rank == 0 && !options.json)
     printFormatted("evaluating %s%s\n", report.headline().c_str(),
-                   processesText(options.launch).c_str());
+                   processesText(options).c_str());
   Measurement result;
   if (!data.measure(session.get(), result))
     return 1;

@@ -40,11 +40,11 @@ void tessera::declare(CLI::App &app, EvaluationOptions &options) {
 void tessera::declare(CLI::App &app, LaunchOptions &options) {
   beginGroup(app, "Several processes", "--communicator tcp --secret-file key");
   app.add_option("--communicator", options.communicator,
-                 "threads: ranks of one process; tcp: a process per rank; "
-                 "nccl: a GPU per rank (default: threads; of processes tcp or "
-                 "nccl)")
-      ->check(oneOf({"threads", "nccl", "tcp"}))
-      ->type_name("threads|nccl|tcp");
+                 "threads: ranks of one process; tcp, or mpi under mpirun: a "
+                 "process per rank; nccl: a GPU per rank (default: threads; of "
+                 "processes nccl, mpi if it has a plug-in, or tcp)")
+      ->check(oneOf({"threads", "nccl", "tcp", "mpi"}))
+      ->type_name("threads|nccl|tcp|mpi");
   declare(app, "--timeout-ms", FlagCheck::Positive, options.timeoutMs,
           "Time after which a collective fails (default: 60000)");
   declare(app, "--save-timeout-ms", FlagCheck::Positive, options.saveTimeoutMs,
@@ -169,35 +169,20 @@ static void readSecret(LaunchOptions &options) {
     refuse("--secret-file: " + why);
 }
 
-/// Mpirun does not say which of several hosts has rank 0.
-static void requireRendezvous(const Launch &launch) {
-  if (!launch.rendezvous.empty())
-    return;
-  std::string here = launch.localSize
-                         ? ", " + std::to_string(launch.localSize) +
-                               " of them "
-                               "on this host"
-                         : "";
-  refuse(launch.launcher + " has started " + std::to_string(launch.worldSize) +
-         " processes (" + launch.sizeName + ")" + here +
-         ", and there is no MASTER_ADDR, the host of rank 0; pass it to all of "
-         "them (Open MPI: -x MASTER_ADDR=HOST, MPICH: -genv MASTER_ADDR HOST), "
-         "or give --rendezvous HOST:PORT");
-}
-
 void tessera::check(LaunchOptions &options) {
   Launch &launch = options.launch;
   refuseUnless(readLaunch(std::getenv, launch));
   if (launch.isAlone()) {
-    if (!options.rendezvous.empty() || options.communicator == "tcp")
-      refuse("--rendezvous and --communicator tcp are for several processes, "
-             "but this one is alone; start with torchrun, mpirun or srun, or "
+    if (!options.rendezvous.empty() || options.communicator == "tcp" ||
+        options.communicator == "mpi")
+      refuse("--rendezvous and --communicator tcp or mpi are for several "
+             "processes, but this one is alone; start with torchrun, mpirun or "
+             "srun, or "
              "set RANK and WORLD_SIZE");
     return;
   }
   if (!options.rendezvous.empty())
     launch.rendezvous = options.rendezvous;
-  requireRendezvous(launch);
   readSecret(options);
   if (options.communicator == "threads")
     refuse("--communicator threads is for one process, but the environment "

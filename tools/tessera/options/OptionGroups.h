@@ -44,6 +44,8 @@ struct LaunchOptions {
   int32_t timeoutMs = 0, saveTimeoutMs = 0;
   /// Options and their values that all processes of a run must have alike.
   std::vector<std::pair<std::string, std::string>> shared;
+  /// Moves the bytes between processes, for people: "TCP" or an MPI's name.
+  std::string network = "TCP";
 };
 
 /// A run of a training step or an evaluation: train and evaluate.

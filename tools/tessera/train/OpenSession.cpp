@@ -46,6 +46,47 @@ static std::string allowConnections(const Launch &launch) {
          "that starts it)";
 }
 
+/// Mpirun does not say which of several hosts has rank 0.
+static std::string rendezvousProblem(const Launch &launch) {
+  if (launch.isAlone() || !launch.rendezvous.empty())
+    return "";
+  std::string here = launch.localSize
+                         ? ", " + std::to_string(launch.localSize) +
+                               " of them "
+                               "on this host"
+                         : "";
+  return launch.launcher + " has started " + std::to_string(launch.worldSize) +
+         " processes (" + launch.sizeName + ")" + here +
+         ", and there is no MASTER_ADDR, the host of rank 0; pass it to all of "
+         "them (Open MPI: -x MASTER_ADDR=HOST, MPICH: -genv MASTER_ADDR HOST), "
+         "or give --rendezvous HOST:PORT";
+}
+
+/// Does nothing if another communicator is asked for, or if none is and no
+/// plug-in fits.
+static std::string joinByMpi(RunSettings &options) {
+  Launch &launch = options.launch;
+  const char *plugin = nullptr;
+  const bool isDefault = options.communicator.empty();
+  if (launch.isAlone() || options.plan.device.target.isCuda() ||
+      (isDefault
+           ? launch.launcher != "mpirun" || tsr_mpi_find(&plugin) != TSR_OK
+           : options.communicator != "mpi"))
+    return "";
+  tsr_mpi_member member = {};
+  member.size = sizeof member;
+  if (tsr_mpi_start(static_cast<int32_t>(launch.worldSize),
+                    static_cast<int32_t>(launch.rank), &member) != TSR_OK)
+    return tsr_last_error();
+  options.communicator = "mpi";
+  options.network = member.library;
+  if (options.rendezvous.empty())
+    launch.rendezvous = member.rendezvous;
+  if (options.secret.empty())
+    options.secret = member.secret;
+  return "";
+}
+
 bool tessera::agreeOnProcessor(RunSettings &options) {
   DeviceOptions &device = options.plan.device;
   if (options.launch.isAlone() || options.allowsMixedCpus ||
@@ -90,12 +131,16 @@ static std::string processesProblem(const RunSettings &options, int64_t ranks) {
          launch.launcher + " counts processes in " + launch.sizeName;
 }
 
-std::string tessera::prepareProcess(const RunSettings &options) {
+std::string tessera::prepareProcess(RunSettings &options) {
   std::string problem =
       options.isArtifact()
           ? ""
           : processesProblem(options, options.plan.mesh.ranks());
-  return problem.empty() ? allowConnections(options.launch) : problem;
+  if (problem.empty())
+    problem = allowConnections(options.launch);
+  if (problem.empty())
+    problem = joinByMpi(options);
+  return problem.empty() ? rendezvousProblem(options.launch) : problem;
 }
 
 OpenedSession tessera::openSession(const RunSettings &options,
@@ -140,10 +185,11 @@ void tessera::printNotes(const RunSettings &options,
     printNote(line);
 }
 
-std::string tessera::processesText(const Launch &launch) {
-  return launch.isAlone()
+std::string tessera::processesText(const LaunchOptions &options) {
+  return options.launch.isAlone()
              ? ""
-             : ", " + std::to_string(launch.worldSize) + " processes";
+             : ", " + std::to_string(options.launch.worldSize) +
+                   " processes over " + options.network;
 }
 
 std::string tessera::limitRanks(PlannedModel &options) {

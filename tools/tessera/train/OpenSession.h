@@ -27,14 +27,15 @@ OpenedSession openSession(const RunSettings &options,
 /// Allows a process its connections to the others. Returns what is wrong if it
 /// may not have as many, or if the mesh that the model is compiled for has not
 /// as many ranks as there are processes, else "". openSession says the latter
-/// of an artifact, whose mesh is not known before.
-std::string prepareProcess(const RunSettings &options);
+/// of an artifact, whose mesh is not known before. Joins processes of mpirun by
+/// its MPI if a plug-in fits; it tells them where to meet, and a secret.
+std::string prepareProcess(RunSettings &options);
 
 /// Prints what loading or saving weights has to say, in the first process.
 void printNotes(const RunSettings &options, const tsr_session *session);
 
 /// Returns what a run's first line says of its processes; "" for one.
-std::string processesText(const Launch &launch);
+std::string processesText(const LaunchOptions &options);
 
 /// Says how many ranks a run may start where --ranks does not. Returns an error
 /// if the mesh has more, else "".

@@ -84,7 +84,6 @@ static std::string parametersText(const RunFacts &facts) {
 }
 
 std::string tessera::runHeader(const RunFacts &facts) {
-  return "training " + facts.report.headline() +
-         processesText(facts.options.launch) + "\n" + dataText(facts) +
-         mixtureText(facts) + parametersText(facts);
+  return "training " + facts.report.headline() + processesText(facts.options) +
+         "\n" + dataText(facts) + mixtureText(facts) + parametersText(facts);
 }

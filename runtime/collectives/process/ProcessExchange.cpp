@@ -1,12 +1,7 @@
-#include "runtime/collectives/process/TcpExchange.h"
-
-#include "runtime/collectives/process/Frames.h"
+#include "runtime/collectives/process/ProcessExchange.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <poll.h>
-#include <sys/socket.h>
+#include <numeric>
 
 namespace tessera {
 
@@ -14,8 +9,6 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 namespace {
-// A failure elsewhere is noticed within this time.
-constexpr int exchangeNapMs = 20;
 // Peers that let us wait are asked where they are after this time, and then
 // every second; the answer is also how one that saves shows that it lives.
 constexpr std::chrono::milliseconds askAfter{200}, askAgain{1000};
@@ -24,40 +17,24 @@ constexpr int questions = 4;
 // After a connection is lost, the control connection has this long to say why.
 constexpr std::chrono::milliseconds lastWords{1000};
 
-/// One peer's part of a call.
-struct Partner {
-  const Transfer &transfer;
-  CallFrame sent, got{};
-  int64_t out = 0, in = 0; ///< bytes done, the frame's first
-  bool broken = false;
-
-  bool sendsMore() const {
-    return out < int64_t(sizeof sent) + transfer.outBytes;
-  }
-  bool receivesMore() const {
-    return in < int64_t(sizeof got) + transfer.inBytes;
-  }
-  bool hasArrived() const { return in >= int64_t(sizeof got); }
-  bool isDone() const { return !sendsMore() && !receivesMore(); }
-};
-
 class Exchange {
 public:
-  Exchange(ProcessWorld &world, const TcpCall &call,
+  Exchange(ProcessWorld &world, const ProcessCall &call,
            const std::vector<Transfer> &transfers)
       : world(world), call(call) {
+    const CallFrame frame = frameOf(call.offer);
+    partners.reserve(transfers.size());
     for (const Transfer &transfer : transfers)
-      partners.push_back({transfer, frameOf(call.offer)});
+      partners.emplace_back(transfer, frame);
+    checked.resize(partners.size());
   }
 
   Status run();
 
 private:
   bool isDone() const;
-  void push(Partner &partner);
-  void pull(Partner &partner);
-  void arrived(Partner &partner);
-  std::vector<pollfd> interests() const;
+  void checkArrivals();
+  void checkFrame(Partner &partner);
   void checkProgress();
   void askMissing();
   void tellWaiting() const;
@@ -66,8 +43,9 @@ private:
   void failBroken(const Partner &partner);
 
   ProcessWorld &world;
-  const TcpCall &call;
+  const ProcessCall &call;
   std::vector<Partner> partners;
+  std::vector<char> checked; ///< says of each partner whether its frame is
   Clock::time_point start = Clock::now(),
                     nextQuestion = start + within(askAfter);
 
@@ -82,57 +60,16 @@ bool Exchange::isDone() const {
                      [](const Partner &partner) { return partner.isDone(); });
 }
 
-void Exchange::push(Partner &partner) {
-  const Socket &socket = world.data(partner.transfer.peer, call.lane);
-  while (partner.sendsMore()) {
-    auto header = static_cast<int64_t>(sizeof partner.sent);
-    bool inFrame = partner.out < header;
-    auto *from =
-        inFrame ? reinterpret_cast<const char *>(&partner.sent) + partner.out
-                : static_cast<const char *>(partner.transfer.out) +
-                      (partner.out - header);
-    int64_t bytes =
-        (inFrame ? header : header + partner.transfer.outBytes) - partner.out;
-    int more = inFrame && partner.transfer.outBytes > 0 ? MSG_MORE : 0;
-    if (partner.out == 0)
-      world.countSent(partner.transfer.peer, call.lane);
-    ssize_t sent = send(socket.get(), from, static_cast<size_t>(bytes),
-                        MSG_NOSIGNAL | MSG_DONTWAIT | more);
-    if (sent > 0) {
-      partner.out += sent;
-      continue;
+/// A frame that does not fit ends the call; what follows it may be another's.
+void Exchange::checkArrivals() {
+  for (size_t i = 0; i < partners.size() && !world.failed(); ++i)
+    if (!checked[i] && partners[i].hasArrived()) {
+      checked[i] = 1;
+      checkFrame(partners[i]);
     }
-    partner.broken = errno != EAGAIN && errno != EINTR;
-    return;
-  }
 }
 
-void Exchange::pull(Partner &partner) {
-  const Socket &socket = world.data(partner.transfer.peer, call.lane);
-  while (partner.receivesMore()) {
-    auto header = static_cast<int64_t>(sizeof partner.got);
-    bool inFrame = partner.in < header;
-    char *to = inFrame ? reinterpret_cast<char *>(&partner.got) + partner.in
-                       : static_cast<char *>(partner.transfer.in) +
-                             (partner.in - header);
-    int64_t bytes =
-        (inFrame ? header : header + partner.transfer.inBytes) - partner.in;
-    ssize_t got =
-        recv(socket.get(), to, static_cast<size_t>(bytes), MSG_DONTWAIT);
-    if (got > 0) {
-      partner.in += got;
-      if (inFrame && partner.hasArrived())
-        arrived(partner);
-      if (world.failed())
-        return;
-      continue;
-    }
-    partner.broken = got == 0 || (errno != EAGAIN && errno != EINTR);
-    return;
-  }
-}
-
-void Exchange::arrived(Partner &partner) {
+void Exchange::checkFrame(Partner &partner) {
   world.countReceived(partner.transfer.peer, call.lane);
   std::string why =
       isFrame(partner.got)
@@ -141,19 +78,6 @@ void Exchange::arrived(Partner &partner) {
           : concat("rank ", partner.transfer.peer, " sent what is no frame");
   if (!why.empty())
     world.abort({TSR_INTERNAL, why});
-}
-
-std::vector<pollfd> Exchange::interests() const {
-  std::vector<pollfd> entries;
-  for (const Partner &partner : partners) {
-    int events = (partner.sendsMore() ? POLLOUT : 0) |
-                 (partner.receivesMore() ? POLLIN : 0);
-    bool waits = events && !partner.broken;
-    entries.push_back(
-        {waits ? world.data(partner.transfer.peer, call.lane).get() : -1,
-         static_cast<short>(events), 0});
-  }
-  return entries;
 }
 
 /// Says who is missing, and where; who has arrived. A rank that waits for
@@ -215,7 +139,7 @@ void Exchange::checkProgress() {
   for (const Partner &partner : partners) {
     if (partner.broken)
       return failBroken(partner);
-    if (!partner.hasArrived() &&
+    if (!partner.isDone() && !partner.hasArrived() &&
         world.hasLeft(partner.transfer.peer, call.lane))
       return fail(TSR_INTERNAL, "cannot finish");
     if (isLate(partner))
@@ -233,26 +157,37 @@ void Exchange::checkProgress() {
 
 Status Exchange::run() {
   tellWaiting();
-  for (Partner &partner : partners)
-    push(partner);
-  while (!world.failed() && !isDone()) {
-    std::vector<pollfd> entries = interests();
-    poll(entries.data(), entries.size(), exchangeNapMs);
-    for (size_t i = 0; i < partners.size() && !world.failed(); ++i) {
-      if (entries[i].revents & (POLLIN | POLLHUP | POLLERR))
-        pull(partners[i]);
-      if (entries[i].revents & (POLLOUT | POLLERR))
-        push(partners[i]);
+  for (const Partner &partner : partners)
+    if (partner.transfer.sends)
+      world.countSent(partner.transfer.peer, call.lane, partner.toSend);
+  {
+    std::unique_ptr<Traffic> traffic =
+        world.engine().start(call.lane, partners);
+    while (!world.failed() && !isDone()) {
+      traffic->advance();
+      checkArrivals();
+      if (!world.failed() && !isDone())
+        checkProgress();
     }
-    if (!world.failed() && !isDone())
-      checkProgress();
   }
   world.stopsWaiting(call.lane);
   return world.failure();
 }
 } // namespace
 
-Status exchange(ProcessWorld &world, const TcpCall &call,
+Partner::Partner(const Transfer &transfer, const CallFrame &frame)
+    : transfer(transfer), sent(frame) {
+  const auto header = static_cast<int64_t>(sizeof frame);
+  auto add = [](int64_t sum, const auto &part) { return sum + part.bytes; };
+  if (transfer.sends)
+    toSend =
+        std::accumulate(transfer.out.begin(), transfer.out.end(), header, add);
+  if (transfer.receives)
+    toReceive =
+        std::accumulate(transfer.in.begin(), transfer.in.end(), header, add);
+}
+
+Status exchange(ProcessWorld &world, const ProcessCall &call,
                 const std::vector<Transfer> &transfers) {
   if (world.failed())
     return world.failure();
