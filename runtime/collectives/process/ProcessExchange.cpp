@@ -39,6 +39,7 @@ private:
   void askMissing();
   void tellWaiting() const;
   bool isLate(const Partner &partner) const;
+  bool isDeserted(const Partner &partner);
   void fail(tsr_status code, const std::string &why);
   void failBroken(const Partner &partner);
 
@@ -48,6 +49,7 @@ private:
   std::vector<char> checked; ///< says of each partner whether its frame is
   Clock::time_point start = Clock::now(),
                     nextQuestion = start + within(askAfter);
+  Clock::time_point deserted{}; ///< The first such moment, or the epoch.
 
   /// Several times in a time-out, however short it is.
   Clock::duration within(std::chrono::milliseconds time) const {
@@ -134,13 +136,27 @@ bool Exchange::isLate(const Partner &partner) const {
   return !partner.isDone() && Clock::now() - sign >= world.options().timeout;
 }
 
+/// Returns whether a peer has left the program before its part of the call. One
+/// that only takes what we send may have taken all of it and gone on before the
+/// engine says so here, so it gets a moment.
+bool Exchange::isDeserted(const Partner &partner) {
+  if (partner.isDone() || partner.hasArrived() ||
+      !world.hasLeft(partner.transfer.peer, call.lane))
+    return false;
+  if (partner.receivesMore())
+    return true;
+  const Clock::time_point now = Clock::now();
+  if (deserted == Clock::time_point{})
+    deserted = now;
+  return now - deserted >= lastWords;
+}
+
 void Exchange::checkProgress() {
   tellWaiting();
   for (const Partner &partner : partners) {
     if (partner.broken)
       return failBroken(partner);
-    if (!partner.isDone() && !partner.hasArrived() &&
-        world.hasLeft(partner.transfer.peer, call.lane))
+    if (isDeserted(partner))
       return fail(TSR_INTERNAL, "cannot finish");
     if (isLate(partner))
       return fail(TSR_TIMEOUT, concat("did not finish within ",
