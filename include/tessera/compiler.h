@@ -42,9 +42,9 @@ void tsr_compiler_listen(tsr_compiler *compiler, tsr_compiler_listener listener,
 tsr_status tsr_compiler_set(tsr_compiler *compiler, const char *option,
                             const char *value);
 /* Takes the options of a plan file, which tsr_compiler_save_plan or
- * `tessera plan -o` wrote of the same model. TSR_NOT_FOUND, TSR_CORRUPT,
- * TSR_INVALID_ARGUMENT: it is of another model, or contradicts an option that
- * is set. */
+ * `tessera plan -o` wrote of the same model; all of them or, after an error,
+ * none. TSR_NOT_FOUND; TSR_INVALID_ARGUMENT: it is no plan, is of another
+ * model, or contradicts an option that is set. */
 tsr_status tsr_compiler_load_plan(tsr_compiler *compiler, const char *path);
 
 /* A search for a plan. Zero everywhere but `size` and `cluster` means the

@@ -35,7 +35,10 @@ public:
   }
 
   /// Returns the error of what has failed.
-  llvm::Error error() const { return llvm::createStringError(first); }
+  llvm::Error error() const {
+    return llvm::createStringError(
+        first.empty() ? "the compiler has failed without a reason" : first);
+  }
 
 private:
   static DialectRegistry dialects() {
@@ -73,10 +76,22 @@ static llvm::Error errorOf(const std::string &why) {
 //===----------------------------------------------------------------------===//
 
 llvm::Error Compiler::set(const std::string &name, const std::string &text) {
-  if (std::string why = setPlannedFlag(model.plan, name, text); !why.empty())
-    return llvm::createStringError(why);
-  texts[name] = text;
-  found = {};
+  plan::PlanFile one;
+  one.options = {{name, text}};
+  return take(std::move(one));
+}
+
+llvm::Error Compiler::take(plan::PlanFile file) {
+  PlanOptions plan = model.plan;
+  for (const auto &[name, text] : file.options)
+    if (std::string why = setPlannedFlag(plan, name, text); !why.empty())
+      return llvm::createStringError(why);
+  model.plan = std::move(plan);
+  for (const auto &[name, text] : file.options)
+    texts[name] = text;
+  // Predictions are of these options alone.
+  found =
+      texts.size() == file.options.size() ? std::move(file) : plan::PlanFile();
   return llvm::Error::success();
 }
 
@@ -103,10 +118,7 @@ llvm::Error Compiler::savePlan(const std::string &path) const {
   if (std::string why = plan::identify(model.model, file.model); !why.empty())
     return llvm::createStringError(why);
   file.options.assign(texts.begin(), texts.end());
-  if (std::error_code error = writeOutput(path, {file.json()}))
-    return llvm::createStringError("cannot write '" + path +
-                                   "': " + error.message());
-  return llvm::Error::success();
+  return writeFile(path, {file.json()});
 }
 
 GivenFlags Compiler::given() const {
@@ -184,14 +196,6 @@ Compiler::searchFor(const PlanningOptions &search,
   if (!why.empty())
     return llvm::createStringError(why);
   return options;
-}
-
-llvm::Error Compiler::take(plan::PlanFile file) {
-  for (const auto &[name, text] : file.options)
-    if (llvm::Error error = set(name, text))
-      return error;
-  found = std::move(file);
-  return llvm::Error::success();
 }
 
 llvm::Expected<json::Value> Compiler::findPlan(const PlanningOptions &search,

@@ -51,8 +51,5 @@ llvm::Error tessera::writePage(const std::string &path,
                                const PageContent &content) {
   if (path.empty())
     return llvm::Error::success();
-  if (std::error_code error = writeOutput(path, {pageOf(content)}))
-    return llvm::createStringError("cannot write '" + path +
-                                   "': " + error.message());
-  return llvm::Error::success();
+  return writeFile(path, {pageOf(content)});
 }

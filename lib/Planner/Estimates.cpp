@@ -79,9 +79,8 @@ llvm::Error SampledModel::make(const std::string &model) {
       return llvm::createStringError("cannot make a temporary file: " +
                                      error.message());
     std::string copy = llvm::formatv("{0}", withLayers(*config, layers));
-    if (auto error = writeOutput(path(layers), {copy}))
-      return llvm::createStringError("cannot write '" + path(layers) +
-                                     "': " + error.message());
+    if (llvm::Error error = writeFile(path(layers), {copy}))
+      return error;
   }
   return llvm::Error::success();
 }

@@ -54,4 +54,11 @@ std::error_code writeOutput(StringRef path, ArrayRef<StringRef> parts) {
   return writeOutputs(OutputFile{path.str(), llvm::to_vector(parts)}).first;
 }
 
+llvm::Error writeFile(StringRef path, ArrayRef<StringRef> parts) {
+  if (std::error_code error = writeOutput(path, parts))
+    return llvm::createStringError("cannot write '" + path +
+                                   "': " + error.message());
+  return llvm::Error::success();
+}
+
 } // namespace tessera

@@ -36,11 +36,11 @@ LogicalResult writeArtifact(StringRef path, StringRef metadataJson,
                        << "; use fewer micro-batches or layers";
   SmallVector<char> payload = payloadOf(metadataJson, code);
   tsr_abi_header header = headerOf(metadataJson, code, payload);
-  if (std::error_code error = writeOutput(
+  if (llvm::Error error = writeFile(
           path,
           {StringRef(reinterpret_cast<const char *>(&header), sizeof(header)),
            StringRef(payload.data(), payload.size())}))
-    return emitError() << "cannot write '" << path << "': " << error.message();
+    return emitError() << llvm::toString(std::move(error));
   return success();
 }
 

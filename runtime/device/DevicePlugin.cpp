@@ -1,5 +1,7 @@
 #include "runtime/device/DevicePlugin.h"
 
+#include "runtime/support/LibraryDirectory.h"
+
 #include <cstring>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -10,17 +12,6 @@ namespace {
 void *load(const std::string &file) {
   // Never unloaded: device libraries start threads and exit handlers.
   return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-}
-
-/// Returns the directory of the library that this code lies in, or "".
-std::string ownDirectory() {
-  static const char anchor = 0;
-  Dl_info info;
-  if (dladdr(&anchor, &info) == 0 || !info.dli_fname)
-    return "";
-  std::string path = info.dli_fname;
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
 std::shared_ptr<Device> makeDevice(const std::string &device,
@@ -71,7 +62,7 @@ std::shared_ptr<Device> openDevice(const std::string &name) {
   if (name == "cpu")
     return makeCpuDevice();
   const std::string file = "libtessera_cuda.so";
-  const std::string beside = ownDirectory() + file;
+  const std::string beside = libraryDirectory() + file;
   // A file that is there and broken is the error, not the next one.
   bool isBeside = access(beside.c_str(), F_OK) == 0;
   return openPlugin(name, isBeside ? beside : file);

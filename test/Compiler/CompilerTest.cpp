@@ -169,6 +169,39 @@ TEST(Compiler, LoadsPlansThatFit) {
             "there is no file 'none.json'");
 }
 
+/// A plan is taken whole or not at all.
+TEST(Compiler, TakesNothingOfAPlanThatItRefuses) {
+  Folder folder;
+  const std::string path = folder.file("plan.json");
+  Compiler(MODEL).set("mesh", "dp=2").set("zero", "1").savePlan(path);
+  std::ifstream saved(path);
+  std::string text{std::istreambuf_iterator<char>(saved), {}};
+  text.replace(text.find("\"zero\": \"1\""), 11, "\"zero\": \"9\"");
+  Compiler compiler(MODEL);
+  const std::string wrong = folder.write("wrong.json", text);
+  EXPECT_TRUE(holds(errorOf([&] { compiler.loadPlan(wrong); }), "--zero 9"));
+  EXPECT_TRUE(holds(compiler.report(), "\"ranks\": 1"));
+}
+
+/// Predictions are of the plan that was found, and of no other.
+TEST(Compiler, SavesPredictionsOfItsPlanAlone) {
+  Folder folder;
+  const std::string path = folder.file("plan.json");
+  auto saved = [&](const Compiler &compiler) {
+    compiler.savePlan(path);
+    std::ifstream file(path);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  Compiler compiler(MODEL);
+  tessera::PlanSearch search;
+  search.cluster = CLUSTER;
+  search.evaluations = 1;
+  compiler.set("mesh", "dp=2").set("batch", "8").findPlan(search);
+  EXPECT_TRUE(holds(saved(compiler), "predicted"));
+  compiler.set("micro-batches", "1");
+  EXPECT_FALSE(holds(saved(compiler), "predicted"));
+}
+
 /// Progress is told, and nothing is printed.
 TEST(Compiler, TellsAndPrintsNothing) {
   testing::internal::CaptureStdout();

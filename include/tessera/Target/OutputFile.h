@@ -5,6 +5,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <string>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,10 @@ namespace tessera {
 /// left beside the file is removed.
 std::error_code writeOutput(llvm::StringRef path,
                             llvm::ArrayRef<llvm::StringRef> parts);
+
+/// Writes like writeOutput. The error names the path.
+llvm::Error writeFile(llvm::StringRef path,
+                      llvm::ArrayRef<llvm::StringRef> parts);
 
 /// A file to write, and what it holds.
 struct OutputFile {

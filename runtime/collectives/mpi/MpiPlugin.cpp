@@ -1,5 +1,7 @@
 #include "runtime/collectives/mpi/MpiPlugin.h"
 
+#include "runtime/support/LibraryDirectory.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -20,17 +22,6 @@ void MpiPlugin::check(int32_t code, const char *call) const {
   char why[512] = "";
   table->describe(code, why, sizeof why);
   fail(TSR_IO, call, " of ", table->library(), " failed: ", why);
-}
-
-/// Returns the directory of the library that this code lies in, or "".
-static std::string runtimeDirectory() {
-  static const char anchor = 0;
-  Dl_info info;
-  if (dladdr(&anchor, &info) == 0 || !info.dli_fname)
-    return "";
-  std::string path = info.dli_fname;
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
 MpiPlugin openMpiPlugin(const std::string &file) {
@@ -70,7 +61,7 @@ std::vector<MpiPlugin> findMpiPlugins() {
     return {openMpiPlugin(named)};
   std::vector<MpiPlugin> plugins;
   for (const char *name : pluginNames) {
-    const std::string file = runtimeDirectory() + name;
+    const std::string file = libraryDirectory() + name;
     if (access(file.c_str(), F_OK) == 0)
       plugins.push_back(openMpiPlugin(file));
   }
@@ -91,7 +82,7 @@ MpiPlugin chooseMpiPlugin() {
   std::string seen;
   for (const char *name : pluginNames) {
     const std::string file =
-        isNamed ? std::string(named) : runtimeDirectory() + name;
+        isNamed ? std::string(named) : libraryDirectory() + name;
     if (!isNamed && access(file.c_str(), F_OK) != 0)
       continue;
     // Two MPIs in one process disturb each other: others are not opened.
@@ -108,13 +99,13 @@ MpiPlugin chooseMpiPlugin() {
       break;
   }
   fail(TSR_NOT_FOUND, "there is no plug-in for ",
-       family.empty() ? "an MPI" : family, " in '", runtimeDirectory(),
+       family.empty() ? "an MPI" : family, " in '", libraryDirectory(),
        "'; build it where its mpicc is: ", mpiBuildCommand(),
        ", or use --communicator tcp", seen);
 }
 
 std::string mpiBuildCommand() {
-  const std::string directory = runtimeDirectory();
+  const std::string directory = libraryDirectory();
   return concat("mpicc -shared -fPIC -O2 -I ", directory, "tessera-mpi ",
                 directory, "tessera-mpi/Plugin.c -o ", directory,
                 "libtessera_mpi.so");

@@ -76,8 +76,8 @@ int Calibrate::run() {
     standardOutput() << text;
     return 0;
   }
-  if (std::error_code error = writeOutput(path, {text}))
-    return printError("cannot write '" + path + "': " + error.message());
+  if (printIfError(writeFile(path, {text})))
+    return 1;
   standardOutput() << "wrote " << printable(path) << ": "
                    << printable(cluster.name) << "\n";
   return 0;

@@ -63,9 +63,8 @@ int Import::run() {
   // Locations make a terminal unreadable; a file keeps them for later errors.
   (*module)->print(stream, OpPrintingFlags().enableDebugInfo(toFile));
   stream << "\n";
-  if (!toFile)
-    standardOutput() << text;
-  else if (std::error_code error = writeOutput(output, {text}))
-    return printError("cannot write '" + output + "': " + error.message());
+  if (toFile)
+    return printIfError(writeFile(output, {text}));
+  standardOutput() << text;
   return 0;
 }

@@ -46,10 +46,7 @@ static int writePlan(const PlanCommandOptions &options, const PlannedStep &best,
       planFileOf(options.model, best, space, cluster);
   if (!file)
     return printError(file.takeError());
-  if (std::error_code error = writeOutput(options.output, {file->json()}))
-    return printError("cannot write '" + options.output +
-                      "': " + error.message());
-  return 0;
+  return printIfError(writeFile(options.output, {file->json()}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,9 +34,7 @@ static int refusePicture() {
 static bool writePicture(const Report &report, const std::string &path) {
   if (!report.pipeline || report.pipeline->isInTurn())
     return !refusePicture();
-  if (std::error_code error = writeOutput(path, {report.pipeline->picture()}))
-    return !printError("cannot write '" + path + "': " + error.message());
-  return true;
+  return !printIfError(writeFile(path, {report.pipeline->picture()}));
 }
 
 namespace {

@@ -55,9 +55,9 @@ int Sign::run() {
   if (tsr_artifact_sign(path.c_str(), key.c_str(), &bytes, &count) != TSR_OK)
     return printError(tsr_last_error());
   const std::string &written = output.empty() ? path : output;
-  if (std::error_code error = writeOutput(
-          written, {llvm::StringRef(static_cast<const char *>(bytes), count)}))
-    return printError("cannot write '" + written + "': " + error.message());
+  if (printIfError(writeFile(
+          written, {llvm::StringRef(static_cast<const char *>(bytes), count)})))
+    return 1;
   // A device or a pipe cannot be read again.
   if (!llvm::sys::fs::is_regular_file(written))
     return 0;

@@ -103,11 +103,7 @@ std::optional<std::string> Simulate::metadata() const {
 /// Writes the trace if a file is named. Returns false after an error, which is
 /// printed.
 static bool writeTrace(const Prediction &prediction, const std::string &path) {
-  if (path.empty())
-    return true;
-  if (std::error_code error = writeOutput(path, {prediction.trace()}))
-    return !printError("cannot write '" + path + "': " + error.message());
-  return true;
+  return path.empty() || !printIfError(writeFile(path, {prediction.trace()}));
 }
 
 /// Reads a trace; nothing if no file is named. False after an error that has
