@@ -1,15 +1,15 @@
 //===- ArenaOverStep.cpp - what the arena holds, over a step --------------===//
 
 #include "lib/Memory/ArenaOverStep.h"
+#include "tessera/Program/ProgramJson.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
 
 using namespace tessera::rt;
 using llvm::SmallVector;
 using llvm::StringRef;
-namespace json = llvm::json;
+namespace program = tessera::program;
 
 /// A curve of a screen has no more.
 static constexpr int64_t kMostPoints = 240;
@@ -49,26 +49,26 @@ static int64_t fullestOf(const std::vector<Bytes> &bytes, int64_t begin,
   return most;
 }
 
-static json::Array pointsOf(const ArenaOverStep &arena) {
+static std::vector<program::ArenaPoint> pointsOf(const ArenaOverStep &arena) {
   std::vector<Bytes> bytes = bytesOverTime(arena);
   auto times = static_cast<int64_t>(bytes.size());
   int64_t count = std::min(times, kMostPoints);
-  json::Array points;
+  std::vector<program::ArenaPoint> points;
   for (int64_t k = 0; k < count; ++k) {
     int64_t time = fullestOf(bytes, times * k / count, times * (k + 1) / count,
                              arena.peak);
     Moment moment = arena.momentAt(time);
-    points.push_back(json::Object{{"at", time},
-                                  {"name", moment.name},
-                                  {"phase", moment.phase},
-                                  {"bytes", json::Array(bytes[time])}});
+    points.push_back({time,
+                      moment.name,
+                      moment.phase,
+                      {bytes[time].begin(), bytes[time].end()}});
   }
   return points;
 }
 
 /// Equal entries are one: as many micro-batches have the same frames as are in
 /// flight.
-static json::Array aliveOf(const ArenaOverStep &arena) {
+static std::vector<program::AliveValues> aliveOf(const ArenaOverStep &arena) {
   struct Sum {
     int64_t count = 0, bytes = 0;
   };
@@ -83,25 +83,21 @@ static json::Array aliveOf(const ArenaOverStep &arena) {
         sum.bytes += bytes;
       }
   }
-  json::Array alive;
+  std::vector<program::AliveValues> alive;
   for (const auto &[what, sum] : sums) {
     auto [kind, op, name] = what;
-    json::Object entry{
-        {"kind", kind}, {"op", op}, {"name", name}, {"bytes", sum.bytes}};
-    if (sum.count > 1)
-      entry["count"] = sum.count;
-    alive.push_back(std::move(entry));
+    alive.push_back({kind.str(), op.str(), name.str(), sum.bytes, sum.count});
   }
   return alive;
 }
 
 std::string ArenaOverStep::json() const {
+  program::OverStep described{{kinds.begin(), kinds.end()},
+                              end + 1,
+                              peak,
+                              pointsOf(*this),
+                              aliveOf(*this)};
   std::string text;
-  llvm::raw_string_ostream out(text);
-  out << json::Value(json::Object{{"kinds", json::Array(kinds)},
-                                  {"times", end + 1},
-                                  {"peak", peak},
-                                  {"points", pointsOf(*this)},
-                                  {"alive", aliveOf(*this)}});
+  llvm::raw_string_ostream(text) << program::toJson(described);
   return text;
 }

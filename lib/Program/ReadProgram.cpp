@@ -199,6 +199,18 @@ Expected<Program> program::readProgram(StringRef metadata) {
   return program;
 }
 
+Expected<OverStep> program::readOverStep(StringRef text) {
+  Expected<json::Value> root = parseJson(text, json_kinds::metadata);
+  if (!root)
+    return root.takeError();
+  if (!root->getAsObject())
+    return createStringError("it is not a JSON object");
+  OverStep overStep;
+  if (Error error = FieldReader().read(*root->getAsObject(), overStep))
+    return error;
+  return overStep;
+}
+
 /// Sets what follows from the program, and refuses calls that do not fit it.
 static Error complete(Call &call, const Program &program) {
   classify(call);

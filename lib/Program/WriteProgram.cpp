@@ -19,9 +19,6 @@ static json::Value valueOf(int64_t value) { return value; }
 static json::Value valueOf(double value) { return value; }
 static json::Value valueOf(bool value) { return value; }
 static json::Value valueOf(const std::string &value) { return value; }
-static json::Value valueOf(const json::Object &value) {
-  return json::Object(value);
-}
 static json::Value valueOf(const std::array<int64_t, 3> &value) {
   return json::Array(value);
 }
@@ -117,6 +114,9 @@ json::Value program::toJson(const Pipeline &pipeline) {
 }
 json::Value program::toJson(const std::vector<Task> &tasks) {
   return valueOf(tasks);
+}
+json::Value program::toJson(const OverStep &overStep) {
+  return valueOf(overStep);
 }
 json::Value program::toJson(const Arena &arena) { return valueOf(arena); }
 json::Value program::toJson(const Totals &totals) { return valueOf(totals); }

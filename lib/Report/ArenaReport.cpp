@@ -2,6 +2,7 @@
 
 #include "lib/Report/ArenaReport.h"
 #include "tessera/Program/PartName.h"
+#include "tessera/Program/ProgramJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
 #include <tuple>
@@ -22,13 +23,10 @@ struct AliveGroup {
 } // namespace
 
 static void addAlive(std::vector<AliveGroup> &groups,
-                     const json::Object &entry) {
-  auto text = [&](StringRef key) {
-    return entry.getString(key).value_or("").str();
-  };
-  std::string name = text("name");
-  int64_t layer = program::layerOfPart(name).number;
-  AliveGroup group{text("kind"), text("op"), program::placeOf(name), {}, 0, 0};
+                     const program::AliveValues &entry) {
+  int64_t layer = program::layerOfPart(entry.name).number;
+  AliveGroup group{entry.kind, entry.op, program::placeOf(entry.name),
+                   {},         0,        0};
   auto same = find_if(groups, [&](const AliveGroup &other) {
     return std::tie(other.kind, other.op, other.place) ==
            std::tie(group.kind, group.op, group.place);
@@ -37,15 +35,14 @@ static void addAlive(std::vector<AliveGroup> &groups,
     same = groups.insert(groups.end(), group);
   if (layer >= 0)
     same->layers.insert(layer);
-  same->count += entry.getInteger("count").value_or(1);
-  same->bytes += entry.getInteger("bytes").value_or(0);
+  same->count += entry.count;
+  same->bytes += entry.bytes;
 }
 
-static json::Array aliveJson(const json::Array &entries) {
+static json::Array aliveJson(const std::vector<program::AliveValues> &entries) {
   std::vector<AliveGroup> groups;
-  for (const json::Value &value : entries)
-    if (const json::Object *entry = value.getAsObject())
-      addAlive(groups, *entry);
+  for (const program::AliveValues &entry : entries)
+    addAlive(groups, entry);
   llvm::stable_sort(groups, [](const AliveGroup &a, const AliveGroup &b) {
     return a.bytes > b.bytes;
   });
@@ -67,9 +64,8 @@ json::Object tessera::arenaReport(const program::Arena &arena) {
       kinds[kind] = bytes;
   json::Object report{{"bytes", arena.bytes}, {"by_kind", std::move(kinds)}};
   if (arena.overStep) {
-    json::Object overStep(*arena.overStep);
-    if (const json::Array *alive = arena.overStep->getArray("alive"))
-      overStep["alive"] = aliveJson(*alive);
+    json::Value overStep = program::toJson(*arena.overStep);
+    (*overStep.getAsObject())["alive"] = aliveJson(arena.overStep->alive);
     report["over_step"] = std::move(overStep);
   }
   json::Array stages;

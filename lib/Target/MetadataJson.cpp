@@ -357,14 +357,13 @@ FailureOr<program::Arena> arenaOf(func::FuncOp program) {
     arena.byKind[kind.getName().str()] =
         cast<IntegerAttr>(kind.getValue()).getInt();
   if (auto text = owner->getAttrOfType<StringAttr>(rt::kArenaOverStepAttr)) {
-    llvm::Expected<json::Value> overStep =
-        parseJson(text.getValue(), json_kinds::metadata);
-    if (!overStep || !overStep->getAsObject()) {
-      llvm::consumeError(overStep.takeError());
+    llvm::Expected<program::OverStep> overStep =
+        program::readOverStep(text.getValue());
+    if (!overStep)
       return program.emitError()
-             << "has a '" << rt::kArenaOverStepAttr << "' that is no JSON";
-    }
-    arena.overStep = std::move(*overStep->getAsObject());
+             << "has a '" << rt::kArenaOverStepAttr << "' that cannot be read: "
+             << llvm::toString(overStep.takeError());
+    arena.overStep = std::move(*overStep);
   }
   return arena;
 }

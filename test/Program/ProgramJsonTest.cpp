@@ -229,6 +229,25 @@ TEST(ProgramJson, MeshesAreListsOfAxes) {
   EXPECT_EQ(read->mesh.sizeOf("pp"), 1);
 }
 
+TEST(ProgramJson, WhatAnArenaHoldsIsReadAsWritten) {
+  const char *text =
+      R"({"alive":[{"bytes":8,"count":2,"kind":"workspace","name":"h.1","op":)"
+      R"("g"},{"bytes":4,"kind":"inputs","name":"","op":"f"}],"kinds":)"
+      R"(["inputs"],"peak":1,"points":[{"at":0,"bytes":[4],"name":"h.0",)"
+      R"("phase":"forward"}],"times":2})";
+  llvm::Expected<OverStep> read = readOverStep(text);
+  ASSERT_TRUE(!!read) << llvm::toString(read.takeError());
+  EXPECT_EQ(read->alive[0].count, 2);
+  EXPECT_EQ(read->alive[1].count, 1);
+  std::string written;
+  llvm::raw_string_ostream(written) << toJson(*read);
+  EXPECT_EQ(written, text);
+  llvm::Expected<OverStep> wrong = readOverStep(R"({"alive": [{"count": 0}]})");
+  ASSERT_FALSE(!!wrong);
+  EXPECT_EQ(llvm::toString(wrong.takeError()),
+            "'alive[0].count' is 0, must be in [1, 9223372036854775807]");
+}
+
 /// The writer relies on it: metadata has its keys in order.
 TEST(ProgramJson, FieldsAreInTheOrderOfTheirKeys) {
   std::map<std::string, std::string> last;

@@ -143,10 +143,30 @@ struct Pipeline {
   std::optional<std::vector<StageTasks>> stageTasks() const;
 };
 
+/// Says what runs at a time of the step, and the bytes of each kind.
+struct ArenaPoint {
+  int64_t at = 0;
+  std::string name, phase;
+  std::vector<int64_t> bytes;
+};
+
+/// Equal values that are in the arena at its peak.
+struct AliveValues {
+  std::string kind, op, name;
+  int64_t bytes = 0, count = 1;
+};
+
+struct OverStep {
+  std::vector<std::string> kinds;
+  int64_t times = 0, peak = 0;
+  std::vector<ArenaPoint> points;
+  std::vector<AliveValues> alive;
+};
+
 struct Arena {
   int64_t bytes = 0;
   std::map<std::string, int64_t> byKind;
-  std::optional<llvm::json::Object> overStep; ///< It is for people.
+  std::optional<OverStep> overStep; ///< It is for people.
   std::vector<Arena> stages;
 };
 

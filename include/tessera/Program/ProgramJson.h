@@ -18,6 +18,9 @@ namespace tessera::program {
 /// be in [1, 2147483647]".
 llvm::Expected<Program> readProgram(llvm::StringRef metadata);
 
+/// Reads what an arena holds over a step, which `toJson` wrote.
+llvm::Expected<OverStep> readOverStep(llvm::StringRef text);
+
 /// Passes on the calls of the first program, in their order, until one is
 /// refused. `program` is what readProgram made of the same metadata.
 llvm::Error readCalls(llvm::StringRef metadata, const Program &program,
@@ -30,6 +33,7 @@ llvm::json::Value toJson(const Mesh &mesh);
 llvm::json::Value toJson(const Tensor &tensor);
 llvm::json::Value toJson(const Pipeline &pipeline);
 llvm::json::Value toJson(const std::vector<Task> &tasks);
+llvm::json::Value toJson(const OverStep &overStep);
 llvm::json::Value toJson(const Arena &arena);
 llvm::json::Value toJson(const Totals &totals);
 

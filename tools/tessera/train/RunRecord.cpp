@@ -2,6 +2,7 @@
 
 #include "tools/tessera/train/RunRecord.h"
 #include "tessera/Json/ParseJson.h"
+#include "tessera/program_fields.hpp"
 #include "tools/tessera/output/PrintError.h"
 #include "tools/tessera/train/StepLog.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -84,30 +85,37 @@ static std::string numberText(const json::Value &value) {
 
 std::map<std::string, std::string>
 tessera::recipeValues(const TrainOptions &options, const char *metadata) {
-  static constexpr std::pair<const char *, const char *> ofModel[] = {
-      {"batch", "--batch"},
-      {"sequence", "--seq-length"},
-      {"target", "--decoder-seq-length"},
-      {"ignores_labels", "--ignore-labels"},
-      {"separator", "--document-mask"},
-      {"padding", "--padding-mask"}};
-  static constexpr std::pair<const char *, const char *> ofOptimizer[] = {
-      {"kind", "--optimizer"}, {"beta1", "--beta1"},
-      {"beta2", "--beta2"},    {"momentum", "--momentum"},
-      {"clip", "--clip"},      {"weight_decay", "--weight-decay"}};
+  namespace model = program_fields::Model;
+  namespace optimizer = program_fields::Optimizer;
+  namespace keys = program_fields::Program;
+  static constexpr std::pair<ProgramField, const char *> ofModel[] = {
+      {model::batch, "--batch"},
+      {model::sequence, "--seq-length"},
+      {model::target, "--decoder-seq-length"},
+      {model::ignoresLabels, "--ignore-labels"},
+      {model::separator, "--document-mask"},
+      {model::padding, "--padding-mask"}};
+  static constexpr std::pair<ProgramField, const char *> ofOptimizer[] = {
+      {optimizer::kind, "--optimizer"},
+      {optimizer::beta1, "--beta1"},
+      {optimizer::beta2, "--beta2"},
+      {optimizer::momentum, "--momentum"},
+      {optimizer::clip, "--clip"},
+      {optimizer::weightDecay, "--weight-decay"}};
   std::map<std::string, std::string> values;
   std::optional<json::Object> root = objectOf(metadata);
-  auto read = [&](const char *part, auto &table) {
-    const json::Object *object = root ? root->getObject(part) : nullptr;
-    for (auto [key, flag] : table)
-      if (const json::Value *value = object ? object->get(key) : nullptr)
+  auto read = [&](const ProgramField &part, auto &table) {
+    const json::Object *object = root ? root->getObject(part.key) : nullptr;
+    for (const auto &[field, flag] : table)
+      if (const json::Value *value = object ? object->get(field.key) : nullptr)
         values[flag] = numberText(*value);
       else
         values[flag] = "none";
   };
-  read("model", ofModel);
-  read("optimizer", ofOptimizer);
-  if (const json::Value *value = root ? root->get("precision") : nullptr)
+  read(keys::model, ofModel);
+  read(keys::optimizer, ofOptimizer);
+  if (const json::Value *value =
+          root ? root->get(keys::precision.key) : nullptr)
     values["--precision"] = numberText(*value);
   const LearningRateOptions &rate = options.plan.learningRate;
   values["--lr"] = numberText(rate.largest);
