@@ -56,6 +56,11 @@ Variables openMpi(int rank, int size, int localSize) {
           {"PMIX_RANK", std::to_string(rank)}};
 }
 
+/// Returns the variable by which a rank of Open MPI finds its server.
+Variables serverOf(const char *name) {
+  return {{"PMIX_SERVER_URI4", std::string(name) + ";tcp4://127.0.0.1:48037"}};
+}
+
 Variables mpich(int rank, int size, int localSize) {
   return {{"PMI_RANK", std::to_string(rank)},
           {"PMI_SIZE", std::to_string(size)},
@@ -186,6 +191,10 @@ TEST(LaunchEnvironment, MpirunInsideABatchJobCounts) {
       EXPECT_EQ(launch.localSize, 4);
     }
   }
+  // All ranks on one of the two hosts that have daemons.
+  EXPECT_EQ(
+      launchOf(openMpi(1, 2, 2) + slurmStep(0, 2, 1) + serverOf("7.1")).rank,
+      1);
   EXPECT_EQ(launchOf(openMpi(0, 8, 4) + slurmBatch(8)).rendezvous,
             "node07:21124");
   // The step of the daemons may leave out the first host.
@@ -249,6 +258,14 @@ TEST(LaunchEnvironment, LaunchersThatContradictEachOther) {
            openMpi(0, 1, 1) + slurmStep(1, 2, 1), // srun -n 2 mpirun -n 1
            openMpi(0, 2, 2) + slurmStep(1, 4, 4), // srun -n 4 mpirun -n 2
            mpich(0, 2, 2) + slurmStep(1, 4, 2),
+           // srun -N 2 -n 2 mpirun -n 2: the server of the ranks is mpirun,
+           // even if rank and size are those of the task.
+           openMpi(1, 2, 2) + slurmStep(0, 2, 1) + serverOf("7.0"),
+           openMpi(0, 2, 2) + slurmStep(0, 2, 1) + serverOf("prterun-a1@0.0"),
+           mpich(1, 2, 2) + slurmStep(0, 2, 1),
+           mpich(1, 2, 2) + slurmStep(1, 2, 1),
+           // mpirun of one MPI that starts another's
+           openMpi(1, 2, 2) + mpich(1, 2, 2),
        })
     EXPECT_NE(problemOf(wrong).find("would belong to two runs"),
               std::string::npos)

@@ -73,6 +73,7 @@ private:
   std::vector<Claim> readClaims();
   void checkUnknown();
   void checkTogether(const Claim &inner, const Claim &outer);
+  bool isTaskItself(const Claim &mpirun);
   bool isOncePerHost(const Claim &claim);
   bool starts(const Claim &outer, const Claim &inner);
   std::string hostOf(const Claim &claim) const;
@@ -166,7 +167,8 @@ void Reader::checkUnknown() {
                "and WORLD_SIZE, or start with torchrun, mpirun or srun");
 }
 
-/// Srun with a PMI of its own says the same twice, and knows the hosts.
+/// Srun with a PMI of its own says the same twice, and knows the hosts; only
+/// mpirun counts the ranks of a host.
 std::vector<Claim> Reader::readClaims() {
   std::vector<Claim> claims;
   for (const Variables &names : kVariables) {
@@ -175,7 +177,7 @@ std::vector<Claim> Reader::readClaims() {
       continue;
     if (!claims.empty() && names.kind == Kind::Slurm &&
         claims.back().names.kind == Kind::Mpich &&
-        claim->isSameAs(claims.back()))
+        claims.back().localSize == 0 && claim->isSameAs(claims.back()))
       claims.pop_back();
     claims.push_back(*claim);
   }
@@ -187,6 +189,23 @@ std::vector<Claim> Reader::readClaims() {
 //===----------------------------------------------------------------------===//
 // A launcher that another one has started
 //===----------------------------------------------------------------------===//
+
+/// Returns whether the mpirun that has started this process is a task of srun,
+/// and not its daemons: then each of the tasks is an mpirun. Open MPI's daemons
+/// have numbers from 1, mpirun is the server number 0. MPICH's have no numbers,
+/// but are started only on hosts that get ranks.
+bool Reader::isTaskItself(const Claim &mpirun) {
+  if (mpirun.names.kind == Kind::Mpich)
+    return mpirun.size > 1 && mpirun.localSize == mpirun.size;
+  for (const char *name : {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
+                           "PMIX_SERVER_URI3", "PMIX_SERVER_URI2"}) {
+    // "1451360256.1;tcp4://127.0.0.1:47933"
+    const std::string server = text(name).substr(0, text(name).find(';'));
+    if (!server.empty())
+      return server.substr(server.rfind('.') + 1) == "0";
+  }
+  return false;
+}
 
 /// Returns whether a launcher has started one process on each host.
 bool Reader::isOncePerHost(const Claim &claim) {
@@ -211,7 +230,14 @@ bool Reader::starts(const Claim &outer, const Claim &inner) {
 }
 
 void Reader::checkTogether(const Claim &inner, const Claim &outer) {
-  if (outer.size < 2 || inner.isSameAs(outer) || starts(outer, inner))
+  if (outer.size < 2)
+    return;
+  const bool isMpirun = inner.names.launcher == std::string("mpirun");
+  // Two mpiruns never agree, and each task of srun is a run if it is an mpirun.
+  const bool isNested =
+      isMpirun && (outer.names.kind == Kind::Mpich ||
+                   (outer.names.kind == Kind::Slurm && isTaskItself(inner)));
+  if (!isNested && (inner.isSameAs(outer) || starts(outer, inner)))
     return;
   complain(
       inner.text() + ", but " + outer.text() +
