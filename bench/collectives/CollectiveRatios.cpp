@@ -114,7 +114,7 @@ void compare(std::vector<Way> &ways, Communicator &meeting, float *data,
 }
 
 int run(int64_t mostBytes) {
-  const MpiMembership &mpi = startMpi(0, 0);
+  const MpiMembership &mpi = startMpi(0, 0, std::chrono::minutes(5));
   std::shared_ptr<ProcessWorld> tcp = joinOver(mpi, false),
                                 messages = joinOver(mpi, true);
   ProcessCommunicator overTcp(tcp, 1), overMpi(messages, 1);

@@ -14,14 +14,19 @@ tsr_status tsr_mpi_find(const char **out_file) {
   });
 }
 
-tsr_status tsr_mpi_start(int32_t world_size, int32_t rank,
+// When not told otherwise, as for a session.
+static constexpr int32_t startTimeMs = 300000;
+
+tsr_status tsr_mpi_start(int32_t world_size, int32_t rank, int32_t timeout_ms,
                          tsr_mpi_member *out_member) {
   return guarded([&] {
     requirePointer(out_member, "out_member");
-    if (world_size < 0 || rank < 0)
-      fail(TSR_INVALID_ARGUMENT, "world_size is ", world_size, " and rank is ",
-           rank, ", neither may be negative");
-    const MpiMembership &mpi = startMpi(world_size, rank);
+    if (world_size < 0 || rank < 0 || timeout_ms < 0)
+      fail(TSR_INVALID_ARGUMENT, "world_size is ", world_size, ", rank is ",
+           rank, " and timeout_ms is ", timeout_ms, ", none may be negative");
+    const MpiMembership &mpi = startMpi(
+        world_size, rank,
+        std::chrono::milliseconds(timeout_ms == 0 ? startTimeMs : timeout_ms));
     out_member->rank = static_cast<int32_t>(mpi.rank);
     out_member->world_size = static_cast<int32_t>(mpi.size);
     out_member->rendezvous = mpi.rendezvous.c_str();

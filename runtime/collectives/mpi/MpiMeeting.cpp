@@ -1,5 +1,6 @@
 #include "runtime/collectives/mpi/MpiMeeting.h"
 
+#include "runtime/collectives/mpi/MpiThread.h"
 #include "runtime/collectives/process/HostNames.h"
 #include "runtime/collectives/process/Socket.h"
 #include "runtime/support/Secret.h"
@@ -19,6 +20,8 @@ namespace tessera {
 using Clock = std::chrono::steady_clock;
 
 namespace {
+// Processes that have closed their sessions end the MPI in this time.
+constexpr std::chrono::seconds finishTime{60};
 // An address that does not answer in this time cannot be reached.
 constexpr std::chrono::seconds probeTime{2};
 
@@ -201,26 +204,53 @@ static void checkPlace(const MpiPlugin &plugin, const tsr_mpi_place &place,
          "use an MPI that is built with it, or --communicator tcp");
 }
 
-const MpiMembership &startMpi(int64_t size, int64_t rank) {
-  if (membership)
-    return *membership;
+namespace {
+/// Holds what a start is asked for, and finds. Its thread may outlive the
+/// caller.
+struct Start {
+  MpiPlugin plugin;
+  int64_t size, rank; ///< the values that the launcher says
   MpiMembership made;
-  made.plugin = chooseMpiPlugin();
-  made.plugin.publish();
+  Socket reserved;
+};
+} // namespace
+
+static void meet(Start &start) {
+  const MpiPlugin &plugin = start.plugin;
+  MpiMembership &made = start.made;
   tsr_mpi_place place{};
-  made.plugin.check(made.plugin.table->start(&place), "MPI_Init_thread");
-  checkPlace(made.plugin, place, size, rank);
+  plugin.check(plugin.table->start(&place), "MPI_Init_thread");
+  checkPlace(plugin, place, start.size, start.rank);
+  made.plugin = plugin;
   made.rank = place.rank;
   made.size = place.size;
-  const bool isInside = shareANetwork(made.plugin, made.size);
+  const bool isInside = shareANetwork(plugin, made.size);
   const Address address = agreeOn(
-      made.plugin, made.rank, made.size,
+      plugin, made.rank, made.size,
       isInside ? std::vector<std::string>{"127.0.0.1"} : outsideHosts());
   if (made.rank == 0)
-    reservation = reserve(address);
+    start.reserved = reserve(address);
   made.rendezvous = address.text();
-  made.secret = shareSecret(made.plugin, made.rank);
-  return membership.emplace(std::move(made));
+  made.secret = shareSecret(plugin, made.rank);
+}
+
+const MpiMembership &startMpi(int64_t size, int64_t rank,
+                              std::chrono::milliseconds timeout) {
+  if (membership)
+    return *membership;
+  auto start = std::make_shared<Start>();
+  start->plugin = chooseMpiPlugin();
+  start->size = size;
+  start->rank = rank;
+  start->plugin.publish();
+  if (!runInMpiThread([start] { meet(*start); }, timeout))
+    fail(TSR_TIMEOUT, start->plugin.table->library(), " has not brought ",
+         size == 0 ? "all" : "the " + countOf(size), " together within ",
+         timeout.count(),
+         " ms; one of them has ended before it came, or has another "
+         "--communicator or plug-in: its output says why");
+  reservation = std::move(start->reserved);
+  return membership.emplace(std::move(start->made));
 }
 
 const MpiMembership *startedMpi() {
@@ -232,7 +262,13 @@ void finishMpi() {
     return;
   const MpiPlugin plugin = membership->plugin;
   membership.reset();
-  plugin.check(plugin.table->finish(), "MPI_Finalize");
+  const auto finish = [plugin] {
+    plugin.check(plugin.table->finish(), "MPI_Finalize");
+  };
+  if (!runInMpiThread(finish, finishTime))
+    fail(TSR_TIMEOUT, "MPI_Finalize of ", plugin.table->library(),
+         " has not ended within ", finishTime.count(),
+         " s; a process has ended without it: its output says why");
 }
 
 } // namespace tessera

@@ -7,6 +7,8 @@
 
 #include "runtime/collectives/mpi/MpiPlugin.h"
 
+#include <chrono>
+
 namespace tessera {
 
 /// This process's place among those of the MPI.
@@ -20,11 +22,13 @@ struct MpiMembership {
 /// Starts the MPI, once in a process; collective. `size` and `rank` are what
 /// the launcher says, size 0 if it says nothing. TSR_NOT_FOUND, TSR_MISMATCH:
 /// the MPI says something else, as another one's mpirun has started the
-/// process; TSR_UNSUPPORTED: it takes no calls of several threads.
-const MpiMembership &startMpi(int64_t size, int64_t rank);
+/// process; TSR_UNSUPPORTED: it takes no calls of several threads; TSR_TIMEOUT:
+/// not all processes have come, and this one can only end.
+const MpiMembership &startMpi(int64_t size, int64_t rank,
+                              std::chrono::milliseconds timeout);
 /// Returns the membership, or null if no MPI was started.
 const MpiMembership *startedMpi();
-/// Ends the MPI if it was started; collective.
+/// Ends the MPI if it was started; collective. TSR_TIMEOUT, likewise.
 void finishMpi();
 
 } // namespace tessera

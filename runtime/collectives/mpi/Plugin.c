@@ -32,11 +32,13 @@ static const char *library(void) {
   static char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   if (text[0] == 0) {
-    MPI_Get_library_version(text, &length);
-    text[strcspn(text, ",\n")] = 0; /* the rest describes the build */
-    for (char *at = text; *at; ++at)
-      if (*at == '\t')
-        *at = ' ';
+    char all[MPI_MAX_LIBRARY_VERSION_STRING] = "", version[64] = "";
+    MPI_Get_library_version(all, &length);
+    all[strcspn(all, ",\n")] = 0; /* the rest describes the build */
+    if (sscanf(all, "MPICH Version: %63s", version) == 1)
+      snprintf(text, sizeof text, "MPICH %s", version);
+    else
+      snprintf(text, sizeof text, "%s", all);
   }
   return text;
 }

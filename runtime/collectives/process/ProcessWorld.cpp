@@ -216,8 +216,9 @@ void ProcessWorld::lost(int64_t peer) noexcept {
   others[peer].gone = true;
   abort(describedAs(TSR_ABORTED, [&] {
     return concat("the process of rank ", peer,
-                  " has ended (killed, or crashed), rank ", settings.rank,
-                  " was ", describeOwn());
+                  " has ended (killed, or crashed), or its connection broke; "
+                  "rank ",
+                  settings.rank, " was ", describeOwn());
   }));
 }
 

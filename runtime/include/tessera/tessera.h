@@ -672,11 +672,14 @@ tsr_status tsr_mpi_find(const char **out_file);
  * launcher. `world_size` and `rank` are what the launcher's variables say; 0:
  * unknown. Texts are valid until tsr_mpi_finish. TSR_NOT_FOUND; TSR_MISMATCH:
  * the MPI says something else, since the launcher is another MPI's;
- * TSR_UNSUPPORTED: it has no MPI_THREAD_MULTIPLE. */
-tsr_status tsr_mpi_start(int32_t world_size, int32_t rank,
+ * TSR_UNSUPPORTED: it has no MPI_THREAD_MULTIPLE; TSR_TIMEOUT: not all have
+ * come within `timeout_ms`, 0: 300000. A thread then still waits for them, and
+ * the process can only end. */
+tsr_status tsr_mpi_start(int32_t world_size, int32_t rank, int32_t timeout_ms,
                          tsr_mpi_member *out_member);
 /* Ends the MPI after the last session is destroyed; collective. A process whose
- * session has failed does not call it: others may not come. */
+ * session has failed does not call it: others may not come. TSR_TIMEOUT: they
+ * have not come within a minute. */
 tsr_status tsr_mpi_finish(void);
 /* Reports the plug-ins that were found, as JSON: "plugins" (list of "file",
  * "family", "problem": empty if it can be used), "command", which builds one

@@ -74,7 +74,7 @@ static void makeProcesses(World &world, const WorldSettings &settings) {
 namespace {
 /// Starts the MPI before the first test, and ends it after the last.
 class MpiEnvironment : public ::testing::Environment {
-  void SetUp() override { startMpi(0, 0); }
+  void SetUp() override { startMpi(0, 0, std::chrono::minutes(5)); }
   void TearDown() override { finishMpi(); }
 };
 } // namespace

@@ -178,13 +178,16 @@ std::string messageWhenPeerEnds(int64_t own, Lane lane) {
 
 TEST(ProcessFailure, ProcessThatEndsIsNamedWithTheAxis) {
   EXPECT_EQ(messageWhenPeerEnds(0, Lane::Program),
-            "the process of rank 1 has ended (killed, or crashed), rank 0 was "
+            "the process of rank 1 has ended (killed, or crashed), or its "
+            "connection broke; rank 0 was "
             "in op 6 over axis 'tp'");
   EXPECT_EQ(messageWhenPeerEnds(1, Lane::Program),
-            "the process of rank 0 has ended (killed, or crashed), rank 1 was "
+            "the process of rank 0 has ended (killed, or crashed), or its "
+            "connection broke; rank 1 was "
             "in op 6 over axis 'tp'");
   EXPECT_EQ(messageWhenPeerEnds(1, Lane::Background),
-            "the process of rank 0 has ended (killed, or crashed), rank 1 was "
+            "the process of rank 0 has ended (killed, or crashed), or its "
+            "connection broke; rank 1 was "
             "between two steps, and in the background in op 6 over axis 'tp'");
 }
 

@@ -26,6 +26,12 @@ std::string messageOf(const CLI::Error &error) {
   return what + "; see --help";
 }
 
+/// Returns a line that is written at once: other processes of a launcher write
+/// theirs at the same time.
+std::string errorLine(const std::string &message) {
+  return "error: " + printableMessage(message) + "\n";
+}
+
 /// The parser of the driver, with the commands that it has.
 class CommandLine {
 public:
@@ -56,7 +62,7 @@ CommandLine::CommandLine(const std::string &declared) {
   app.set_version_flag("--version", "tessera " TESSERA_VERSION)
       ->description("Print the version");
   app.failure_message([](const CLI::App *, const CLI::Error &error) {
-    return "error: " + printableMessage(messageOf(error)) + "\n";
+    return errorLine(messageOf(error));
   });
   const std::vector<RegisteredCommand> &rows = registeredCommands();
   const bool isKnown =
@@ -166,7 +172,7 @@ bool CommandLine::writeHelp(int argc, char **argv, ParsedCommand &result) {
   result.error = writeHelpFiles(argv[2], commandTable(app));
   if (result.error.empty())
     return true;
-  std::cerr << "error: " << printableMessage(result.error) << "\n";
+  std::cerr << errorLine(result.error);
   result.exitCode = 1;
   return true;
 }
@@ -191,7 +197,7 @@ ParsedCommand CommandLine::parse(int argc, char **argv) {
   if (writeHelp(argc, argv, result))
     return result;
   auto fail = [&](const std::string &message) {
-    std::cerr << "error: " << printableMessage(message) << "\n";
+    std::cerr << errorLine(message);
     return ParsedCommand{nullptr, 1, message};
   };
   try {

@@ -76,7 +76,8 @@ static std::string joinByMpi(RunSettings &options) {
   tsr_mpi_member member = {};
   member.size = sizeof member;
   if (tsr_mpi_start(static_cast<int32_t>(launch.worldSize),
-                    static_cast<int32_t>(launch.rank), &member) != TSR_OK)
+                    static_cast<int32_t>(launch.rank),
+                    options.rendezvousTimeoutMs, &member) != TSR_OK)
     return tsr_last_error();
   options.communicator = "mpi";
   options.network = member.library;
