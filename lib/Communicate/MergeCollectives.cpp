@@ -1,4 +1,4 @@
-//===- MergeCollectives.cpp - fewer, larger all-reduces -------------------===//
+//===- MergeCollectives.cpp - fewer, larger collectives -------------------===//
 
 #include "lib/Communicate/CollectiveBuckets.h"
 #include "tessera/Communicate/Passes.h"
@@ -41,40 +41,77 @@ struct MergeCollectivesPass
     }
     for (func::FuncOp step : *programs) {
       step.walk([&](AllReduceOp op) { mergeAxes(op); });
+      step.walk([&](AllGatherOp op) { mergeSlices(op, Inner::Operand); });
+      step.walk([&](ReduceScatterOp op) { mergeSlices(op, Inner::Result); });
       fillBuckets(step, limits);
     }
   }
 
+  /// Tells which of two collectives has the inner slices.
+  enum class Inner { Operand, Result };
+
   void mergeAxes(AllReduceOp op);
+  template <typename Op> void mergeSlices(Op op, Inner inner);
   void fillBuckets(func::FuncOp step, BucketLimits limits);
   void reduceTogether(CollectiveBucket &bucket);
 
   int64_t count = 0; ///< The number of the program's buckets.
 };
 
-/// all_reduce(all_reduce(x, a), b) -> all_reduce(x, a + b): n elements once
-/// instead of twice.
-void MergeCollectivesPass::mergeAxes(AllReduceOp op) {
-  auto inner = op.getInput().getDefiningOp<AllReduceOp>();
-  bool alike = inner && inner->hasOneUse() && !crossesPrograms(op) &&
-               !crossesPrograms(inner) &&
-               inner.getMaximum() == op.getMaximum() &&
-               !resultEntry(inner.getResult(), RTDialect::kKeepAttr) &&
-               inner->getBlock() == op->getBlock();
-  if (!alike)
-    return;
-  SmallVector<Attribute> axes(inner.getAxes().getValue());
-  for (Attribute axis : op.getAxes()) {
-    if (llvm::is_contained(axes, axis))
-      return; // A sum of equal copies.
-    axes.push_back(axis);
-  }
+/// Returns whether a collective's operand is another's result, which nothing
+/// else reads.
+template <typename Op> bool follows(Op op, Op first) {
+  return first && first->hasOneUse() && !crossesPrograms(op) &&
+         !crossesPrograms(first) && !op.getAsync() && !first.getAsync() &&
+         !resultEntry(first.getResult(), RTDialect::kKeepAttr) &&
+         first->getBlock() == op->getBlock();
+}
+
+/// Makes one collective over the axes of both.
+template <typename Op> void mergeInto(Op op, Op first) {
+  SmallVector<Attribute> axes(first.getAxes().getValue());
+  llvm::append_range(axes, op.getAxes());
   llvm::sort(axes, [](Attribute a, Attribute b) {
     return cast<StringAttr>(a).getValue() < cast<StringAttr>(b).getValue();
   });
   op.setAxesAttr(ArrayAttr::get(op.getContext(), axes));
-  op.getInputMutable().assign(inner.getInput());
-  inner.erase();
+  op.getInputMutable().assign(first.getInput());
+  first.erase();
+}
+
+/// all_reduce(all_reduce(x, a), b) -> all_reduce(x, a + b): n elements once
+/// instead of twice.
+void MergeCollectivesPass::mergeAxes(AllReduceOp op) {
+  auto first = op.getInput().getDefiningOp<AllReduceOp>();
+  if (!follows(op, first) || first.getMaximum() != op.getMaximum())
+    return;
+  bool isSumOfCopies = llvm::any_of(op.getAxes(), [&](Attribute axis) {
+    return llvm::is_contained(first.getAxes(), axis);
+  });
+  if (!isSumOfCopies)
+    mergeInto(op, first);
+}
+
+/// all_gather(all_gather(x, b), a) -> all_gather(x, a + b), and
+/// reduce_scatter(reduce_scatter(x, a), b) -> reduce_scatter(x, a + b), along
+/// one dimension: as many bytes in one call. The slices of b are inside those
+/// of a, as are its ranks: the axes of a come first in the mesh.
+template <typename Op>
+void MergeCollectivesPass::mergeSlices(Op op, Inner inner) {
+  auto first = op.getInput().template getDefiningOp<Op>();
+  dist::MeshAttr mesh = dist::meshOf(op);
+  if (!mesh || !follows(op, first) || first.getDim() != op.getDim())
+    return;
+  auto placeOf = [&](Attribute axis) {
+    return llvm::find(mesh.getAxes(), axis) - mesh.getAxes().begin();
+  };
+  Op outside = inner == Inner::Operand ? op : first;
+  Op inside = inner == Inner::Operand ? first : op;
+  for (Attribute a : outside.getAxes())
+    for (Attribute b : inside.getAxes())
+      if (placeOf(a) >= placeOf(b))
+        return;
+  mergeInto(op, first);
 }
 
 void MergeCollectivesPass::fillBuckets(func::FuncOp step, BucketLimits limits) {

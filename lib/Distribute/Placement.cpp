@@ -76,23 +76,53 @@ RankedTensorType ShardingPlan::resting(RankedTensorType type, StringRef dims,
   return type;
 }
 
+SmallVector<StringAttr> ShardingPlan::zeroAxes() const {
+  SmallVector<StringAttr> axes;
+  if (mesh)
+    for (StringAttr axis : mesh.getAxes())
+      if (mesh.getSize(axis) > 1 && llvm::is_contained(kZeroAxes, axis))
+        axes.push_back(axis);
+  return axes;
+}
+
+/// Returns the first dimension of a rank's part that so many ranks divide, or
+/// npos.
+static size_t evenDim(RankedTensorType type, MeshAttr mesh, int64_t ranks) {
+  for (auto [dim, size] : llvm::enumerate(localShape(type, mesh)))
+    if (size % ranks == 0)
+      return dim;
+  return StringRef::npos;
+}
+
+/// Slices of one dimension lie in the order of the ranks, so that one
+/// collective can move them over all axes.
 RankedTensorType ShardingPlan::restingShard(RankedTensorType type,
                                             StringRef dims,
                                             bool isReplicated) const {
   RankedTensorType rest = resting(type, dims, isReplicated);
-  if (!mesh || mesh.getSize(kDataAxis) == 1 || type.getRank() == 0)
+  if (type.getRank() == 0)
     return rest;
-  auto dp = StringAttr::get(type.getContext(), kDataAxis);
-  SmallVector<int64_t> local = localShape(rest, mesh);
-  auto *whole = llvm::find_if(
-      local, [&](int64_t size) { return size % mesh.getSize(dp) == 0; });
-  int64_t dim = whole == local.end() ? 0 : whole - local.begin();
-  return withState(rest, dp, State::sharded(dim, axesOf(rest, dim).size()));
+  SmallVector<StringAttr> axes = zeroAxes();
+  int64_t all = 1;
+  for (StringAttr axis : axes)
+    all *= mesh.getSize(axis);
+  const size_t common = evenDim(rest, mesh, all);
+  for (StringAttr axis : axes) {
+    size_t dim = common;
+    if (dim == StringRef::npos)
+      dim = evenDim(rest, mesh, mesh.getSize(axis));
+    if (dim == StringRef::npos)
+      dim = 0;
+    rest = withState(rest, axis, State::sharded(dim, axesOf(rest, dim).size()));
+  }
+  return rest;
 }
 
 bool ShardingPlan::isGathered(Value value) const {
   return shardsParameters && isParameter(value) &&
-         stateOf(value.getType(), kDataAxis).isSharded();
+         llvm::any_of(kZeroAxes, [&](StringRef axis) {
+           return stateOf(value.getType(), axis).isSharded();
+         });
 }
 
 /// Returns whether every operand's factors are among the result's.
@@ -373,6 +403,19 @@ void Placement::propagateActive(Operation *op) {
     active.insert(op->result_begin(), op->result_end());
 }
 
+/// The innermost slices are gathered first. A step of few rows uses parameters
+/// in the same way on all ranks of `cp`.
+Value Placement::gathered(OpBuilder &builder, Value parameter) {
+  const SmallVector<StringAttr> axes = plan.zeroAxes();
+  for (StringAttr axis : llvm::reverse(axes))
+    if (stateOf(parameter.getType(), axis).isSharded()) {
+      bool isSame = axis == kContextAxis && plan.sharesPlaces;
+      parameter =
+          convert(builder, parameter, axis, {isSame ? State::I : State::R});
+    }
+  return parameter;
+}
+
 LogicalResult Placement::place(Operation *op) {
   if (plan.mesh) {
     OpBuilder builder(op);
@@ -386,7 +429,7 @@ LogicalResult Placement::place(Operation *op) {
       if (plan.isGathered(operand.get())) {
         if (stage)
           operand.set(convert(builder, operand.get(), kPipelineAxis, *stage));
-        operand.set(convert(builder, operand.get(), kDataAxis, {State::R}));
+        operand.set(gathered(builder, operand.get()));
       }
     for (StringAttr axis : plan.axes()) {
       FailureOr<SmallVector<State>> states = choose(op, axis);

@@ -42,7 +42,7 @@ struct ShardingPlan {
   bool walksRing = false;
   /// `cp` splits the places of caches, not the sequence: a step's rows are few.
   bool sharesPlaces = false;
-  /// Parameters rest `S` on `dp` and are gathered where they are used.
+  /// Parameters rest `S` on `dp` and `cp` and are gathered where they are used.
   bool shardsParameters = false;
   /// So are parameters that are not trained, for the memory of their values
   /// alone.
@@ -53,9 +53,12 @@ struct ShardingPlan {
   mlir::RankedTensorType resting(mlir::RankedTensorType type,
                                  llvm::StringRef dims,
                                  bool isReplicated = false) const;
-  /// Returns the resting sharding of a parameter that is split over `dp` as
-  /// well: in the first dimension that needs no padding, or in the first of all
-  /// where each needs some.
+  /// Returns the axes of more than one rank that parameters rest split over, in
+  /// the order of the mesh: the last cuts the innermost slices.
+  llvm::SmallVector<mlir::StringAttr> zeroAxes() const;
+  /// Returns the resting sharding of a parameter that is split over these axes
+  /// as well: in the first dimension that needs no padding, or in the first of
+  /// all where each needs some.
   mlir::RankedTensorType restingShard(mlir::RankedTensorType type,
                                       llvm::StringRef dims,
                                       bool isReplicated) const;
@@ -63,7 +66,7 @@ struct ShardingPlan {
   /// parameter are.
   bool isReplicated(mlir::Operation *op) const;
   bool isReplicated(mlir::BlockArgument parameter) const;
-  /// Returns whether the value is a parameter split over `dp`, which is
+  /// Returns whether the value is a parameter split over these axes, which is
   /// gathered before an op reads it.
   bool isGathered(mlir::Value value) const;
   /// Finds the ops that make the residual stream, its branches (ops whose
@@ -134,6 +137,9 @@ private:
                              dist::State to) const;
   mlir::FailureOr<llvm::SmallVector<dist::State>>
   choose(mlir::Operation *op, llvm::StringRef axis) const;
+  /// Returns a parameter that rests split over the plan's axes of ZeRO as ops
+  /// read it.
+  mlir::Value gathered(mlir::OpBuilder &builder, mlir::Value parameter);
   /// Emits the error of an op that no row of the rule fits.
   mlir::LogicalResult refuse(mlir::Operation *op, llvm::StringRef axis) const;
   void propagateActive(mlir::Operation *op);

@@ -86,6 +86,13 @@ Value RoundOperandsPass::rounded(Value value, Type type, Operation *user) {
   return cast = op;
 }
 
+/// Returns whether a value is an argument that one axis or several gather.
+static bool isGatheredArgument(Value value) {
+  while (auto gather = value.getDefiningOp<rt::AllGatherOp>())
+    value = gather.getInput();
+  return isa<BlockArgument>(value);
+}
+
 /// cast(all_gather(x)) -> all_gather(cast(x)): the same bits, and half the
 /// bytes sent and stored.
 void RoundOperandsPass::roundBeforeGather(nn::CastOp cast) {
@@ -95,10 +102,14 @@ void RoundOperandsPass::roundBeforeGather(nn::CastOp cast) {
       getElementTypeOrSelf(cast.getInput().getType()).getIntOrFloatBitWidth();
   if (!gather || !gather->hasOneUse() || !isNarrower)
     return;
-  gather.getInputMutable().assign(roundedShard(gather, cast));
+  Value shard = roundedShard(gather, cast);
+  gather.getInputMutable().assign(shard);
   gather.getResult().setType(cast.getType());
   cast.replaceAllUsesWith(gather.getResult());
   cast.erase();
+  if (auto inner = shard.getDefiningOp<nn::CastOp>();
+      inner && isGatheredArgument(inner.getInput()))
+    roundBeforeGather(inner);
 }
 
 /// An activation is rounded where it is made, once for all its gathers: what
@@ -106,7 +117,7 @@ void RoundOperandsPass::roundBeforeGather(nn::CastOp cast) {
 /// for each, as a rounded copy would live all the time.
 Value RoundOperandsPass::roundedShard(rt::AllGatherOp gather, nn::CastOp cast) {
   Value shard = gather.getInput();
-  if (shard.getDefiningOp())
+  if (!isGatheredArgument(shard))
     return rounded(shard, cast.getTo(), gather);
   OpBuilder builder(gather);
   auto narrow =

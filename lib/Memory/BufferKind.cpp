@@ -33,17 +33,20 @@ static bool isGradient(Value value) {
 }
 
 /// Returns whether ranks reduce the value to their shards of a gradient, under
-/// ZeRO.
+/// ZeRO: at once, or along one axis after the other.
 static bool isScatteredGradient(Value value) {
-  auto becomesGradient = [](OpOperand &use) {
+  auto isShard = [](Value shard) {
+    return isGradient(shard) || isScatteredGradient(shard);
+  };
+  auto becomesGradient = [&](OpOperand &use) {
     if (!isa<ReduceScatterOp, ReduceScatterCoalescedOp>(use.getOwner()))
       return false;
     Value shard = use.getOwner()->getResult(use.getOperandNumber());
-    return isGradient(shard) ||
-           llvm::any_of(shard.getUses(), [](OpOperand &read) {
+    return isShard(shard) ||
+           llvm::any_of(shard.getUses(), [&](OpOperand &read) {
              auto wait = dyn_cast<WaitOp>(read.getOwner());
              return wait && read.getOperandNumber() < wait->getNumResults() &&
-                    isGradient(wait->getResult(read.getOperandNumber()));
+                    isShard(wait->getResult(read.getOperandNumber()));
            });
   };
   return llvm::any_of(value.getUses(), becomesGradient);

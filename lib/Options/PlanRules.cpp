@@ -91,10 +91,12 @@ const PlanRule kPlanRules[] = {
      "names layers that mesh axis 'tp' does not split, and it has one rank",
      "use a mesh with tp=2 or more, or leave it out"},
     {[](Plan plan) {
-       return splitsState(plan) && hasOne(plan, MeshAxis::Data);
+       return splitsState(plan) && hasOne(plan, MeshAxis::Data) &&
+              hasOne(plan, MeshAxis::Context);
      },
-     "--zero", "splits state over mesh axis 'dp', which has one rank",
-     "use a mesh with dp=2 or more, or leave it out"},
+     "--zero",
+     "splits state over mesh axes 'dp' and 'cp', which have one rank each",
+     "use a mesh with dp=2, cp=2 or more, or leave it out"},
     {[](Plan plan) {
        return servesParameters(plan) &&
               plan.mesh.sizeOf(MeshAxis::Data) > kMostOwners;

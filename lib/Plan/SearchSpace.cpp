@@ -113,12 +113,17 @@ std::vector<MeshShape> Enumeration::meshes() const {
   return all;
 }
 
+/// Returns whether ranks hold the same parameters and see different tokens.
+static bool sharesParameters(const MeshShape &mesh) {
+  return mesh.sizeOf(MeshAxis::Data) > 1 || mesh.sizeOf(MeshAxis::Context) > 1;
+}
+
 /// Sets the options that pay nearly always; the rest is next to the best plans.
 void Enumeration::setUsual(PlanOptions &plan) const {
   if (!isGiven("--sequence-parallel"))
     plan.strategies.sequenceParallel = plan.mesh.sizeOf(MeshAxis::Tensor) > 1;
   if (!isGiven("--zero"))
-    plan.strategies.zero = plan.mesh.sizeOf(MeshAxis::Data) > 1
+    plan.strategies.zero = sharesParameters(plan.mesh)
                                ? ZeroStage::OptimizerState
                                : ZeroStage::None;
 }
@@ -408,7 +413,7 @@ std::vector<PlanOptions> Neighbours::run() {
          [](PlanOptions &plan) -> bool & {
            return plan.strategies.sequenceParallel;
          });
-  if (from.mesh.sizeOf(MeshAxis::Data) > 1) {
+  if (sharesParameters(from.mesh)) {
     vary("--zero",
          std::vector{ZeroStage::None, ZeroStage::OptimizerState,
                      ZeroStage::Gradients, ZeroStage::Parameters},

@@ -2,6 +2,7 @@
 
 #include "lib/Report/Theory.h"
 #include "tessera/Options/Counted.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tessera/Report/Report.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -29,6 +30,7 @@ public:
 
 private:
   void addLayers();
+  std::string dataAxes() const;
   void addData();
   void addBoundaries();
   Theory layers(const char *collective, const char *phase,
@@ -84,7 +86,7 @@ bool Theorist::holds() const {
          !program.encodes() && !report.owners && sizeOf("ep") == 1;
 }
 
-/// Elements of the parameters that a rank computes with, however `dp` splits
+/// Elements of the parameters that a rank computes with, however ZeRO splits
 /// them while they rest.
 int64_t Theorist::parameters() const {
   int64_t all = 0;
@@ -94,7 +96,7 @@ int64_t Theorist::parameters() const {
     std::vector<int64_t> local = group.shape;
     for (const TensorCut &cut : group.cuts)
       for (const std::string &axis : cut.axes)
-        if (axis != "dp")
+        if (!is_contained(kZeroAxes, axis))
           local[cut.dim] = divideCeil(local[cut.dim], sizeOf(axis));
     int64_t elements = std::max<int64_t>(group.layers.size(), 1);
     for (int64_t size : local)
@@ -115,8 +117,10 @@ std::string Theorist::activationSizes() const {
 // Finding the collectives that a formula is about
 //===----------------------------------------------------------------------===//
 
-static bool isOver(const CollectiveGroup &group, StringRef axis) {
-  return is_contained(group.axes, axis);
+/// Returns whether a collective is over one of the axes, "dp" or "cp,dp".
+static bool isOver(const CollectiveGroup &group, StringRef axes) {
+  return any_of(split(axes, ','),
+                [&](StringRef axis) { return is_contained(group.axes, axis); });
 }
 
 bool Theorist::isAbout(const Theory &theory,
@@ -199,7 +203,7 @@ Theory Theorist::data(Theory::Kind kind, const char *collective,
   Theory theory;
   theory.kind = kind;
   theory.collective = collective;
-  theory.axis = "dp";
+  theory.axis = dataAxes();
   theory.phase = phase;
   theory.scheme = scheme;
   int64_t count = parameters();
@@ -211,19 +215,32 @@ Theory Theorist::data(Theory::Kind kind, const char *collective,
   return theory;
 }
 
+/// Returns the axes of more than one rank that ZeRO may split parameters over,
+/// as CollectiveGroup::axesText names them: "cp,dp".
+std::string Theorist::dataAxes() const {
+  std::vector<std::string> axes;
+  for (const char *axis : kZeroAxes)
+    if (sizeOf(axis) > 1)
+      axes.push_back(axis);
+  llvm::sort(axes);
+  return join(axes, ",");
+}
+
 void Theorist::addData() {
-  if (sizeOf("dp") == 1 || sizeOf("cp") > 1 || report.pipeline)
+  std::string axes = dataAxes();
+  if (axes.empty() || report.pipeline)
     return; // Stages share parameters.
-  if (!has(Theory::Parameters, "all_gather", "dp", "forward")) {
-    list.push_back(
-        data(Theory::Gradients, "all_reduce", "backward", "data parallelism"));
+  if (!has(Theory::Parameters, "all_gather", axes.c_str(), "forward")) {
+    if (sizeOf("cp") == 1)
+      list.push_back(data(Theory::Gradients, "all_reduce", "backward",
+                          "data parallelism"));
     return;
   }
   if (microBatches > 1) // The paper says nothing of them.
     return;
   list.push_back(data(Theory::Parameters, "all_gather", "forward", "ZeRO"));
   list.push_back(data(Theory::Gradients, "reduce_scatter", "backward", "ZeRO"));
-  if (has(Theory::Parameters, "all_gather", "dp", "backward"))
+  if (has(Theory::Parameters, "all_gather", axes.c_str(), "backward"))
     list.push_back(
         data(Theory::Parameters, "all_gather", "backward", "ZeRO stage 3"));
 }

@@ -23,20 +23,22 @@ bool isGather(Operation *op) {
          isParameter(convert.getInput());
 }
 
-/// Ops between a gather and a value that is derived from it alone, by
-/// conversions or as its prefix: the gather first. Empty for other values.
+/// Ops between a gather of a parameter at rest and a value that is derived from
+/// it alone, by conversions or as its prefix: the gather first. Empty for other
+/// values. Where several axes split the parameter, gathers follow each other.
 SmallVector<Operation *> pathTo(Value value) {
   SmallVector<Operation *> path;
+  size_t upToFirst = 0;
   Operation *op = value.getDefiningOp();
   for (; isa_and_nonnull<dist::ConvertOp, nn::PrefixOp>(op);
        op = op->getOperand(0).getDefiningOp()) {
     path.push_back(op);
-    if (isGather(op)) {
-      std::reverse(path.begin(), path.end());
-      return path;
-    }
+    if (isGather(op))
+      upToFirst = path.size();
   }
-  return {};
+  path.truncate(upToFirst);
+  std::reverse(path.begin(), path.end());
+  return path;
 }
 
 /// Operands that lend the op only their shape need no elements.

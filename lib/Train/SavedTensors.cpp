@@ -26,6 +26,20 @@ int64_t elementsOf(RankedTensorType type, dist::MeshAttr mesh) {
   return elements;
 }
 
+/// Returns the elements of a parameter on a rank that has gathered it, under
+/// ZeRO.
+int64_t gatheredElements(RankedTensorType type, dist::MeshAttr mesh) {
+  int64_t elements = 1;
+  for (auto [dim, whole] : llvm::enumerate(type.getShape())) {
+    int64_t size = whole;
+    for (StringAttr axis : dist::axesOf(type, dim))
+      if (!llvm::is_contained(kZeroAxes, axis))
+        size = llvm::divideCeil(size, mesh.getSize(axis));
+    elements *= size;
+  }
+  return elements;
+}
+
 class Collector {
 public:
   explicit Collector(func::FuncOp step)
@@ -218,10 +232,7 @@ std::vector<HeldParameter> tessera::heldParameters(func::FuncOp step) {
     auto type = cast<RankedTensorType>(argument.getType());
     HeldParameter held{name.str(), stagesOf(argument), elementsOf(type, mesh),
                        0, nn::isTrained(step, number)};
-    held.whole = held.atRest;
-    if (mesh && dist::stateOf(type, kDataAxis).isSharded())
-      held.whole = dist::wholeBytes(type, mesh, kDataAxis) /
-                   dist::bytesOf(type.getElementType(), 1);
+    held.whole = gatheredElements(type, mesh);
     parameters.push_back(std::move(held));
   }
   return parameters;

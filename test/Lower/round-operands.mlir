@@ -49,6 +49,20 @@ func.func @step_of_gathers(%x: tensor<2x8xf32>, %p: tensor<4x8xf32>) -> (tensor<
   return %y, %z : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
+// A parameter that two axes split is rounded before the first of its gathers.
+// CHECK-LABEL: @step_of_axes
+// CHECK: %[[W:.*]] = nn.cast %arg1 to bf16
+// CHECK-NEXT: %[[INNER:.*]] = rt.all_gather %[[W]] along 0 over ["cp"] : tensor<2x8xbf16> -> tensor<4x8xbf16>
+// CHECK-NEXT: rt.all_gather %[[INNER]] along 1 over ["dp"] : tensor<4x8xbf16> -> tensor<4x16xbf16>
+// CHECK-NOT: nn.cast %arg1
+func.func @step_of_axes(%x: tensor<2x4xf32>, %p: tensor<2x8xf32>) -> tensor<2x16xf32> {
+  %c = rt.all_gather %p along 0 over ["cp"] : tensor<2x8xf32> -> tensor<4x8xf32>
+  %w = rt.all_gather %c along 1 over ["dp"] : tensor<4x8xf32> -> tensor<4x16xf32>
+  %y = nn.einsum "sh,hf->sf" %x, %w {compute = bf16, element_type = f32} : (tensor<2x4xf32>, tensor<4x16xf32>)
+      -> tensor<2x16xf32>
+  return %y : tensor<2x16xf32>
+}
+
 // A value of another stage is rounded in the task that reads it: the task of a message waits for nothing.
 // CHECK-LABEL: @step_of_messages
 // CHECK: rt.task 0 "message 0"

@@ -13,7 +13,7 @@ using namespace tessera::test;
 
 namespace {
 
-const Strategy kContext = {"cp=2,tp=2", true, 0},
+const Strategy kContext = {"cp=2,tp=2", true, 2},
                kUlysses = {"dp=2,cp=2", false, 1, "ulysses"},
                kRing = {"cp=2,tp=2", true, 0, "ring"},
                kLongRing = {"cp=4", false, 0, "ring"};

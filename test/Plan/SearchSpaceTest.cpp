@@ -125,6 +125,19 @@ TEST(SearchSpace, GivenFlagsChooseMeshes) {
             (std::set<std::string>{"dp=4", "dp=2,tp=2", "pp=2,dp=2"}));
 }
 
+/// Long sequences may be split over cp, whose ranks hold the same parameters.
+TEST(SearchSpace, StateIsSplitOverContexts) {
+  SearchSpace space = spaceOf(8, 4, 4);
+  space.sequence = 16384;
+  std::set<std::string> split;
+  for (const PlanOptions &plan : firstPlans(space).plans)
+    if (plan.strategies.zero != ZeroStage::None)
+      split.insert(plan.mesh.str());
+  EXPECT_TRUE(split.count("cp=4"));
+  EXPECT_TRUE(split.count("cp=2,tp=2"));
+  EXPECT_FALSE(split.count("tp=4"));
+}
+
 TEST(SearchSpace, RefusedPlansAreNotSearched) {
   auto problemWith = [](const char *flag, const char *text, int64_t ranks) {
     SearchSpace space = spaceOf(10, ranks, 2);

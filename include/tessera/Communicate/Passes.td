@@ -9,7 +9,9 @@ def MergeCollectivesPass : Pass<"rt-merge-collectives", "::mlir::ModuleOp"> {
   let summary = "Sums over several axes at once, and of several tensors at once";
   let description = [{
     Before: `@step` of rt ops. After: an all-reduce of an all-reduce is one
-    all-reduce over the axes of both. All-reduces over the same axes whose
+    all-reduce over the axes of both. So is an all-gather of an all-gather, and
+    a reduce-scatter of a reduce-scatter, along one dimension, if the axes that
+    cut its inner slices come last in the mesh. All-reduces over the same axes whose
     results are not needed before the last of them are one all-reduce of a
     bucket: their tensors lie one after the other in memory (`rt.concat`). A
     bucket has at most `bucket-bytes`, and less if that is necessary to have

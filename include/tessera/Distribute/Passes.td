@@ -52,7 +52,7 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     ListOption<"replicatedLayers", "replicated-layers", "std::string",
                "Layers, numbered from 0, whose parameters tp does not split: 0-3,5">,
     Option<"zero", "zero", "bool", "false",
-           "Parameters and optimizer state are split over dp">,
+           "Parameters and optimizer state are split over dp and cp">,
     Option<"splitsFrozen", "splits-frozen", "bool", "false",
            "With zero also parameters that have nn.frozen, which have no state">,
     Option<"contextParallel", "context-parallel", "std::string", "\"all-gather\"",

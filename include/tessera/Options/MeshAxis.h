@@ -16,6 +16,10 @@ inline constexpr char kContextAxis[] = "cp";  ///< Splits the sequence.
 inline constexpr char kExpertAxis[] = "ep";   ///< Splits experts and the batch.
 inline constexpr char kTensorAxis[] = "tp";   ///< Splits heads and features.
 
+/// The axes that ZeRO splits state over: their ranks hold the same parameters
+/// and see different tokens.
+inline constexpr const char *kZeroAxes[] = {kDataAxis, kContextAxis};
+
 enum class MeshAxis { Pipeline, Data, Context, Expert, Tensor };
 
 template <> struct Names<MeshAxis> {

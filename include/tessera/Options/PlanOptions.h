@@ -63,7 +63,8 @@ template <> struct Names<ContextParallel> {
       {ContextParallel::Ring, "ring"}};
 };
 
-/// The state that is split over `dp`; each stage includes those before it.
+/// The state that is split over `dp` and `cp`; each stage includes those before
+/// it.
 enum class ZeroStage { None, OptimizerState, Gradients, Parameters };
 template <> struct Names<ZeroStage> {
   static constexpr Name<ZeroStage> table[] = {{ZeroStage::None, "0"},
