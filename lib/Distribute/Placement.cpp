@@ -22,7 +22,7 @@ using nn::hasTag;
 /// Returns the letters of `nn.dims` that an axis shards.
 static StringRef shardedLetters(StringRef axis, bool sharesPlaces) {
   return llvm::StringSwitch<StringRef>(axis)
-      .Case(kDataAxis, "b")
+      .Cases({kDataAxis, kReplicaAxis}, "b")
       .Case(kTensorAxis, "nfvg")
       .Case(kContextAxis, sharesPlaces ? "l" : "s")
       .Case(kExpertAxis, "bx")
@@ -429,6 +429,10 @@ LogicalResult Placement::place(Operation *op) {
       if (plan.isGathered(operand.get())) {
         if (stage)
           operand.set(convert(builder, operand.get(), kPipelineAxis, *stage));
+        // So are replicas' sums: they add slices.
+        if (plan.mesh.getSize(kReplicaAxis) > 1)
+          operand.set(
+              convert(builder, operand.get(), kReplicaAxis, {State::R}));
         operand.set(gathered(builder, operand.get()));
       }
     for (StringAttr axis : plan.axes()) {

@@ -32,24 +32,28 @@ static bool isGradient(Value value) {
   return role && role == "gradient";
 }
 
+/// Returns whether a value becomes a gradient by collectives alone.
+static bool becomesGradient(Value value) {
+  return isGradient(value) || llvm::any_of(value.getUses(), [](OpOperand &use) {
+           Operation *op = use.getOwner();
+           bool isOne = isa<AllReduceOp, ConcatOp, ViewOp>(op);
+           if (!isOne &&
+               !isa<ReduceScatterOp, ReduceScatterCoalescedOp, WaitOp>(op))
+             return false;
+           unsigned result = isOne ? 0 : use.getOperandNumber();
+           return result < op->getNumResults() &&
+                  becomesGradient(op->getResult(result));
+         });
+}
+
 /// Returns whether ranks reduce the value to their shards of a gradient, under
 /// ZeRO: at once, or along one axis after the other.
 static bool isScatteredGradient(Value value) {
-  auto isShard = [](Value shard) {
-    return isGradient(shard) || isScatteredGradient(shard);
-  };
-  auto becomesGradient = [&](OpOperand &use) {
-    if (!isa<ReduceScatterOp, ReduceScatterCoalescedOp>(use.getOwner()))
-      return false;
-    Value shard = use.getOwner()->getResult(use.getOperandNumber());
-    return isShard(shard) ||
-           llvm::any_of(shard.getUses(), [&](OpOperand &read) {
-             auto wait = dyn_cast<WaitOp>(read.getOwner());
-             return wait && read.getOperandNumber() < wait->getNumResults() &&
-                    isShard(wait->getResult(read.getOperandNumber()));
-           });
-  };
-  return llvm::any_of(value.getUses(), becomesGradient);
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    Operation *op = use.getOwner();
+    return isa<ReduceScatterOp, ReduceScatterCoalescedOp>(op) &&
+           becomesGradient(op->getResult(use.getOperandNumber()));
+  });
 }
 
 static bool isWeightArgument(Value value) {

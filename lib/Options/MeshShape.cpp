@@ -96,5 +96,6 @@ int64_t MeshShape::ranks() const {
 }
 
 int64_t MeshShape::lanes() const {
-  return sizeOf(MeshAxis::Data) * sizeOf(MeshAxis::Expert);
+  return sizeOf(MeshAxis::Replica) * sizeOf(MeshAxis::Data) *
+         sizeOf(MeshAxis::Expert);
 }

@@ -98,6 +98,12 @@ const PlanRule kPlanRules[] = {
      "splits state over mesh axes 'dp' and 'cp', which have one rank each",
      "use a mesh with dp=2, cp=2 or more, or leave it out"},
     {[](Plan plan) {
+       return !splitsState(plan) && !hasOne(plan, MeshAxis::Replica);
+     },
+     "mesh axis 'dp_replicate' of size {dp_replicate}",
+     "holds copies of what --zero splits over 'dp' and 'cp', and it is 0",
+     "use 'dp' instead, or --zero 1, 2 or 3"},
+    {[](Plan plan) {
        return servesParameters(plan) &&
               plan.mesh.sizeOf(MeshAxis::Data) > kMostOwners;
      },

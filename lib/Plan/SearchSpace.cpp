@@ -260,6 +260,7 @@ private:
   void varyCuts();
   void moveLayer(const std::vector<double> &load);
   void varyChunks();
+  void varyReplicas();
   void varyPlacement();
   void dropLayers();
 
@@ -391,6 +392,46 @@ void Neighbours::varyPlacement() {
   }
 }
 
+/// Returns the mesh with `factor` times fewer ranks on one axis of data
+/// parallelism and more on the other, replicas around.
+static MeshShape movedRanks(const MeshShape &mesh, MeshAxis giver,
+                            int64_t factor) {
+  int64_t replicas = mesh.sizeOf(MeshAxis::Replica);
+  int64_t data = mesh.sizeOf(MeshAxis::Data);
+  bool gives = giver == MeshAxis::Replica;
+  replicas = gives ? replicas / factor : replicas * factor;
+  data = gives ? data * factor : data / factor;
+  MeshShape moved;
+  for (const MeshShape::Axis &axis : mesh.axes) {
+    if (axis.axis != MeshAxis::Replica && axis.axis != MeshAxis::Data) {
+      moved.axes.push_back(axis);
+      continue;
+    }
+    if (replicas > 1)
+      moved.axes.push_back({MeshAxis::Replica, replicas});
+    if (data > 1)
+      moved.axes.push_back({MeshAxis::Data, data});
+    replicas = data = 1; // Both stand where the first was.
+  }
+  return moved;
+}
+
+/// Splits state over fewer ranks, whose links may be faster, or over more.
+void Neighbours::varyReplicas() {
+  if (space.given.count("--mesh") || space.ranks <= space.devicesPerNode ||
+      from.strategies.zero == ZeroStage::None)
+    return;
+  for (MeshAxis giver : {MeshAxis::Data, MeshAxis::Replica}) {
+    int64_t size = from.mesh.sizeOf(giver);
+    if (size == 1)
+      continue;
+    PlanOptions plan = from;
+    plan.mesh = movedRanks(from.mesh, giver, divisorsOf(size)[1]);
+    if (sharesParameters(plan.mesh))
+      plans.push_back(plan);
+  }
+}
+
 /// Removes the layers that recompute from plans whose stages have other layers:
 /// they were chosen for those of this plan.
 void Neighbours::dropLayers() {
@@ -431,6 +472,7 @@ std::vector<PlanOptions> Neighbours::run() {
          [](PlanOptions &plan) -> ContextParallel & {
            return plan.strategies.contextParallel;
          });
+  varyReplicas();
   varyPlacement();
   if (space.choosesLayers())
     dropLayers();

@@ -17,6 +17,7 @@ static constexpr const char *kMegatron =
 static constexpr const char *kSequence = "Korthikanti et al. 2022, section 4.2";
 static constexpr const char *kPipeline = "Narayanan et al. 2021, section 3.2";
 static constexpr const char *kZero = "Rajbhandari et al. 2020, section 7";
+static constexpr const char *kHybrid = "Zhao et al. 2023, section 3.2.2";
 
 namespace {
 
@@ -31,6 +32,7 @@ public:
 private:
   void addLayers();
   std::string dataAxes() const;
+  void addReplicas();
   void addData();
   void addBoundaries();
   Theory layers(const char *collective, const char *phase,
@@ -41,6 +43,7 @@ private:
   bool has(Theory::Kind kind, const char *collective, const char *axis,
            const char *phase) const;
   int64_t sizeOf(StringRef axis) const { return program.mesh.sizeOf(axis); }
+  int64_t batchRanks() const { return sizeOf("dp") * sizeOf(kReplicaAxis); }
   int64_t parameters() const;
   std::string activationSizes() const;
 
@@ -74,13 +77,13 @@ Theorist::Theorist(const Report &report)
       elementBytes(bytesOf(
           fromName<Precision>(program.precision).value_or(Precision::F32))),
       microBatches(program.model.microBatches),
-      batch(program.model.batch / (microBatches * sizeOf("dp"))),
+      batch(program.model.batch / (microBatches * batchRanks())),
       sequence(program.model.sequence / sizeOf("cp")) {}
 
 bool Theorist::holds() const {
   bool isDense = !report.hasExperts && !program.model.target;
   bool trainsAll = report.trainedParameters == report.parameters;
-  bool divides = program.model.batch % (microBatches * sizeOf("dp")) == 0 &&
+  bool divides = program.model.batch % (microBatches * batchRanks()) == 0 &&
                  program.model.sequence % (sizeOf("cp") * sizeOf("tp")) == 0;
   return isDense && trainsAll && divides && !program.generates() &&
          !program.encodes() && !report.owners && sizeOf("ep") == 1;
@@ -226,6 +229,23 @@ std::string Theorist::dataAxes() const {
   return join(axes, ",");
 }
 
+/// Gradients are summed between the groups that ZeRO splits them over.
+void Theorist::addReplicas() {
+  if (sizeOf(kReplicaAxis) == 1)
+    return;
+  Theory theory =
+      data(Theory::Gradients, "all_reduce", "backward", "hybrid sharding");
+  theory.axis = kReplicaAxis;
+  theory.source = kHybrid;
+  int64_t shards = 1;
+  for (const char *axis : kZeroAxes)
+    shards *= sizeOf(axis);
+  theory.formula = "an element for each parameter of the rank's shard";
+  theory.sizes += ", " + counted(shards, "shard");
+  theory.bytes /= shards;
+  list.push_back(theory);
+}
+
 void Theorist::addData() {
   std::string axes = dataAxes();
   if (axes.empty() || report.pipeline)
@@ -243,6 +263,7 @@ void Theorist::addData() {
   if (has(Theory::Parameters, "all_gather", axes.c_str(), "backward"))
     list.push_back(
         data(Theory::Parameters, "all_gather", "backward", "ZeRO stage 3"));
+  addReplicas();
 }
 
 /// With sequence parallelism a message is a slice, of which the papers say

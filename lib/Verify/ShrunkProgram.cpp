@@ -90,7 +90,8 @@ static ShrinkOptions shrinkOptions(const PlanOptions &plan) {
   shrink.sequenceRanks = sequenceRanks(plan);
   shrink.tensorRanks = plan.mesh.sizeOf(MeshAxis::Tensor);
   shrink.headRanks = shrink.tensorRanks * plan.mesh.sizeOf(MeshAxis::Context);
-  shrink.dataRanks = plan.mesh.sizeOf(MeshAxis::Data);
+  shrink.dataRanks =
+      plan.mesh.sizeOf(MeshAxis::Replica) * plan.mesh.sizeOf(MeshAxis::Data);
   return shrink;
 }
 

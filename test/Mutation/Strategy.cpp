@@ -52,6 +52,7 @@ std::vector<Strategy> tessera::test::strategies() {
       {"gpt2", "cp=2,tp=2", ""},
       {"gpt2", "cp=2,tp=2", "--zero 2"},
       {"gpt2", "dp=2,cp=2", "--context-parallel ulysses --zero 3"},
+      {"gpt2", "dp_replicate=2,dp=2", "--zero 3"},
       {"gpt2", "pp=2,dp=2", "--zero 1", true},
       {"gpt2", "pp=4", "--micro-batches 4"},
       {"gpt2", "pp=2,tp=2", "--schedule interleaved --virtual-stages 2"},

@@ -191,6 +191,32 @@ std::set<int64_t> countsNextTo(int64_t batch, int64_t ranks, int64_t count) {
   return counts;
 }
 
+/// Between nodes, fewer or more ranks may split state.
+TEST(SearchSpace, NeighboursHaveOtherGroupsOfState) {
+  auto meshesNextTo = [](std::vector<MeshShape::Axis> axes, ZeroStage zero) {
+    SearchSpace space = spaceOf(8, 8, 1);
+    space.devicesPerNode = 2;
+    PlanOptions plan;
+    plan.mesh.axes = std::move(axes);
+    plan.sizes.batch = 8;
+    plan.strategies.zero = zero;
+    std::set<std::string> meshes;
+    for (const PlanOptions &next : plansNextTo(space, plan, {}))
+      if (next.mesh.ranks() == 8)
+        meshes.insert(next.mesh.str());
+    return meshes;
+  };
+  const std::vector<MeshShape::Axis> one = {{MeshAxis::Data, 8}};
+  EXPECT_EQ(meshesNextTo(one, ZeroStage::Parameters),
+            (std::set<std::string>{"dp=8", "dp_replicate=2,dp=4"}));
+  EXPECT_EQ(meshesNextTo(one, ZeroStage::None),
+            (std::set<std::string>{"dp=8"}));
+  EXPECT_EQ(meshesNextTo({{MeshAxis::Replica, 4}, {MeshAxis::Data, 2}},
+                         ZeroStage::Gradients),
+            (std::set<std::string>{"dp_replicate=4,dp=2", "dp_replicate=2,dp=4",
+                                   "dp=2,dp_replicate=4"}));
+}
+
 TEST(SearchSpace, NeighboursHaveOtherSizesOfMicroBatches) {
   EXPECT_EQ(countsNextTo(64, 1, 32), (std::set<int64_t>{16, 64}));
   // 6 sequences on each of 7 ranks become 3, or as near as possible, 4 or 8.

@@ -11,22 +11,24 @@
 namespace tessera {
 
 inline constexpr char kPipelineAxis[] = "pp"; ///< Splits the layers.
-inline constexpr char kDataAxis[] = "dp";     ///< Splits the batch.
-inline constexpr char kContextAxis[] = "cp";  ///< Splits the sequence.
-inline constexpr char kExpertAxis[] = "ep";   ///< Splits experts and the batch.
-inline constexpr char kTensorAxis[] = "tp";   ///< Splits heads and features.
+/// Splits the batch around `dp`: ZeRO splits nothing over it.
+inline constexpr char kReplicaAxis[] = "dp_replicate";
+inline constexpr char kDataAxis[] = "dp";    ///< Splits the batch.
+inline constexpr char kContextAxis[] = "cp"; ///< Splits the sequence.
+inline constexpr char kExpertAxis[] = "ep";  ///< Splits experts and the batch.
+inline constexpr char kTensorAxis[] = "tp";  ///< Splits heads and features.
 
 /// The axes that ZeRO splits state over: their ranks hold the same parameters
 /// and see different tokens.
 inline constexpr const char *kZeroAxes[] = {kDataAxis, kContextAxis};
 
-enum class MeshAxis { Pipeline, Data, Context, Expert, Tensor };
+enum class MeshAxis { Pipeline, Replica, Data, Context, Expert, Tensor };
 
 template <> struct Names<MeshAxis> {
   static constexpr Name<MeshAxis> table[] = {
-      {MeshAxis::Pipeline, kPipelineAxis}, {MeshAxis::Data, kDataAxis},
-      {MeshAxis::Context, kContextAxis},   {MeshAxis::Expert, kExpertAxis},
-      {MeshAxis::Tensor, kTensorAxis},
+      {MeshAxis::Pipeline, kPipelineAxis}, {MeshAxis::Replica, kReplicaAxis},
+      {MeshAxis::Data, kDataAxis},         {MeshAxis::Context, kContextAxis},
+      {MeshAxis::Expert, kExpertAxis},     {MeshAxis::Tensor, kTensorAxis},
   };
 };
 
