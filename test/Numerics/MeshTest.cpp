@@ -18,7 +18,8 @@ const Strategy kContext = {"cp=2,tp=2", true, 2},
                kRing = {"cp=2,tp=2", true, 0, "ring"},
                kLongRing = {"cp=4", false, 0, "ring"};
 const Strategy kSequence = {"tp=4", true}, kZero1 = {"dp=2", false, 1},
-               kZero2 = {"dp_replicate=2,dp=2,tp=2", true, 2}, kZero3 = {"dp=2,tp=2", true, 3};
+               kZero2 = {"dp_replicate=2,dp=2,tp=2", true, 2},
+               kZero3 = {"dp=2,tp=2", true, 3};
 const Strategy kServers = {"dp=2,tp=2", true, 0, "all-gather",
                            "parameter-server"};
 const auto kMeshes =

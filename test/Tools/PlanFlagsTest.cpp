@@ -87,7 +87,8 @@ TEST(PlanFlags, RefusesWithARemedy) {
             "--schedule 2f2b is not supported; use gpipe, 1f1b, interleaved or "
             "zero-bubble");
   EXPECT_EQ(setFlag(plan, "mesh", "xp=2"),
-            "unknown mesh axis 'xp'; use 'pp', 'dp_replicate', 'dp', 'cp', 'ep' or 'tp'");
+            "unknown mesh axis 'xp'; use 'pp', 'dp_replicate', 'dp', 'cp', "
+            "'ep' or 'tp'");
   EXPECT_EQ(setFlag(plan, "beta1", "1"),
             "--beta1: must be a number from 0 to 0.999999, but is 1");
   EXPECT_EQ(setFlag(plan, "virtual-stages", "2x"),
