@@ -50,7 +50,6 @@ std::vector<Strategy> tessera::test::strategies() {
        true},
       {"gpt2", "dp=2,tp=2", "--dp-sync parameter-server"},
       {"gpt2", "cp=2,tp=2", ""},
-      {"gpt2", "cp=2,tp=2", "--zero 2"},
       {"gpt2", "dp=2,cp=2", "--context-parallel ulysses --zero 3"},
       {"gpt2", "dp_replicate=2,dp=2", "--zero 3"},
       {"gpt2", "pp=2,dp=2", "--zero 1", true},
