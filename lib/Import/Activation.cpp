@@ -27,8 +27,8 @@ LogicalResult tessera::readActivation(const ConfigFile &file, StringRef key,
   }
   if (!llvm::is_contained(names, name))
     return file.error(key) << "unknown activation '" << name << "'; use "
-                           << llvm::join(names.drop_back(), ", ") << " or "
-                           << names.back();
+                           << llvm::join(names.drop_back(), ", ")
+                           << (names.size() > 1 ? " or " : "") << names.back();
   function = *activationOf(name);
   file.note(key, nn::stringifyFunction(function));
   return success();

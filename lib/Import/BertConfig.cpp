@@ -30,8 +30,7 @@ static constexpr llvm::StringLiteral kHarmless[] = {
 
 static constexpr llvm::StringLiteral kUnsupported[] = {"is_decoder"};
 
-static constexpr llvm::StringLiteral kArchitectures[] = {"BertForMaskedLM",
-                                                         "BertModel"};
+static constexpr StringRef kArchitectures[] = {"BertForMaskedLM", "BertModel"};
 
 static const ConfigKeys kKeys = {"BERT",
                                  "a bidirectional BERT with its masked-LM head",

@@ -24,7 +24,7 @@ struct ConfigKeys {
   /// Change the model wherever their value is not empty or false.
   llvm::ArrayRef<llvm::StringLiteral> unsupported;
   /// The first is the one that messages name.
-  llvm::ArrayRef<llvm::StringLiteral> architectures;
+  llvm::ArrayRef<llvm::StringRef> architectures;
   /// Lists the values of `position_embedding_type` that describe the family.
   llvm::ArrayRef<llvm::StringLiteral> positions = {};
   /// Says whether a token sees only itself and those before it.

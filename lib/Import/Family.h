@@ -4,6 +4,7 @@
 #define TESSERA_LIB_IMPORT_FAMILY_H
 
 #include "lib/Import/ConfigFile.h"
+#include "lib/Import/DecoderFamily.h"
 #include "lib/Import/ProgramBuilder.h"
 #include "tessera/Import/Import.h"
 
@@ -61,7 +62,8 @@ using Imported = mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>;
 
 Imported importGPT2(const ConfigFile &file, const ImportOptions &options);
 Imported importBert(const ConfigFile &file, const ImportOptions &options);
-Imported importLlama(const ConfigFile &file, const ImportOptions &options);
+Imported importDecoder(const ConfigFile &file, const DecoderFamily &family,
+                       const ImportOptions &options);
 Imported importT5(const ConfigFile &file, const ImportOptions &options);
 
 } // namespace tessera

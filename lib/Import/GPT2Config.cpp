@@ -30,8 +30,7 @@ static constexpr llvm::StringLiteral kHarmless[] = {"n_ctx",
                                                     "summary_proj_to_labels",
                                                     "summary_first_dropout"};
 
-static constexpr llvm::StringLiteral kArchitectures[] = {"GPT2LMHeadModel",
-                                                         "GPT2Model"};
+static constexpr StringRef kArchitectures[] = {"GPT2LMHeadModel", "GPT2Model"};
 
 static constexpr llvm::StringLiteral kPositions[] = {"absolute", "learned",
                                                      "learned_absolute"};

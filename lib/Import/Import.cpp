@@ -123,41 +123,47 @@ int64_t tessera::shrunkHeads(int64_t heads, const ShrinkOptions &options) {
   return shrunkTo(heads, limit, options.headRanks);
 }
 
-/// Another name that a config may give a key (`attribute_map` of transformers).
-struct Alias {
-  llvm::StringLiteral alias, key;
-};
-
-static constexpr Alias kGPT2Aliases[] = {
+static constexpr KeyAlias kGPT2Aliases[] = {
     {"hidden_size", "n_embd"},
     {"max_position_embeddings", "n_positions"},
     {"num_attention_heads", "n_head"},
     {"num_hidden_layers", "n_layer"}};
-static constexpr Alias kMixtralAliases[] = {
-    {"num_experts", "num_local_experts"}};
-static constexpr Alias kT5Aliases[] = {{"hidden_size", "d_model"},
-                                       {"num_attention_heads", "num_heads"},
-                                       {"num_hidden_layers", "num_layers"},
-                                       {"head_dim", "d_kv"}};
+static constexpr KeyAlias kT5Aliases[] = {{"hidden_size", "d_model"},
+                                          {"num_attention_heads", "num_heads"},
+                                          {"num_hidden_layers", "num_layers"},
+                                          {"head_dim", "d_kv"}};
 
+/// The families that are no decoders of LLaMA's kind.
 static constexpr struct {
   llvm::StringLiteral type;
   Imported (*import)(const ConfigFile &, const ImportOptions &);
-  ArrayRef<Alias> aliases = {};
+  ArrayRef<KeyAlias> aliases = {};
 } kFamilies[] = {{"gpt2", importGPT2, kGPT2Aliases},
                  {"bert", importBert},
-                 {"llama", importLlama},
-                 {"mistral", importLlama},
-                 {"qwen2", importLlama},
-                 {"mixtral", importLlama, kMixtralAliases},
                  {"t5", importT5, kT5Aliases}};
+
+static LogicalResult rename(ConfigFile &file, ArrayRef<KeyAlias> aliases) {
+  for (const KeyAlias &name : aliases)
+    if (failed(file.rename(name.alias, name.key)))
+      return failure();
+  return success();
+}
+
+static std::string supportedTypes() {
+  std::vector<std::string> names;
+  for (const auto &family : kFamilies)
+    names.push_back("'" + family.type.str() + "'");
+  for (const DecoderFamily &family : decoderFamilies())
+    names.push_back("'" + family.type.str() + "'");
+  llvm::sort(names);
+  return llvm::join(names, ", ");
+}
 
 static Imported importFamily(ConfigFile &file, const ImportOptions &options) {
   std::string type;
   if (failed(file.require({"model_type"})) ||
       failed(file.read("model_type", type)))
     return failure();
-  std::string names;
   if (options.sizes.targetSequence && type != "t5")
     return file.error("model_type")
            << "a target of " << options.sizes.targetSequence
@@ -165,16 +171,20 @@ static Imported importFamily(ConfigFile &file, const ImportOptions &options) {
            << "' has no decoder beside an encoder; leave out "
            << "--decoder-seq-length";
   for (const auto &family : kFamilies) {
-    if (type == family.type) {
-      for (const Alias &name : family.aliases)
-        if (failed(file.rename(name.alias, name.key)))
-          return failure();
-      return family.import(file, options);
-    }
-    names += (names.empty() ? "'" : ", '") + family.type.str() + "'";
+    if (type != family.type)
+      continue;
+    if (failed(rename(file, family.aliases)))
+      return failure();
+    return family.import(file, options);
   }
-  return file.error("model_type") << "model type '" << type
-                                  << "' is not supported; use one of " << names;
+  if (const DecoderFamily *family = findDecoderFamily(type)) {
+    if (failed(rename(file, family->aliases)))
+      return failure();
+    return importDecoder(file, *family, options);
+  }
+  return file.error("model_type")
+         << "model type '" << type << "' is not supported; use one of "
+         << supportedTypes();
 }
 
 /// Attaches the files beside a config.json that belong to the model, such as

@@ -20,12 +20,13 @@ static constexpr llvm::StringLiteral kTrainingKeys[] = {
     "resid_pdrop",          "embd_pdrop",
     "attn_pdrop",           "attention_dropout",
     "hidden_dropout_prob",  "attention_probs_dropout_prob",
-    "dropout_rate",         "classifier_dropout",
-    "initializer_range",    "initializer_factor",
-    "output_router_logits", "router_aux_loss_coef",
-    "router_jitter_noise",  "bos_token_id",
-    "eos_token_id",         "pad_token_id",
-    "mask_token_id",        "special_tokens"};
+    "dropout_rate",         "residual_dropout",
+    "classifier_dropout",   "initializer_range",
+    "initializer_factor",   "output_router_logits",
+    "router_aux_loss_coef", "router_jitter_noise",
+    "bos_token_id",         "eos_token_id",
+    "pad_token_id",         "mask_token_id",
+    "special_tokens"};
 
 void tessera::attachModelKeys(ModuleOp module, const ConfigFile &file) {
   Builder builder(module.getContext());

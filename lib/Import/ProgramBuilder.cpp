@@ -175,6 +175,17 @@ Value ProgramBuilder::map(nn::Function function, Value x) {
       b, loc, nn::FunctionAttr::get(b.getContext(), function), x, FloatAttr());
 }
 
+Value ProgramBuilder::number(double value) {
+  return nn::create<nn::ConstantOp>(b, loc, b.getF64FloatAttr(value),
+                                    TypeAttr::get(sizes.elementType));
+}
+
+Value ProgramBuilder::widened(Value x) {
+  if (!sizes.elementType.isF32())
+    return x;
+  return nn::create<nn::CastOp>(b, loc, x, TypeAttr::get(sizes.elementType));
+}
+
 Value ProgramBuilder::lookup(Value ids, Value table,
                              std::optional<int64_t> padding) {
   return nn::create<nn::EmbeddingOp>(b, loc, ids, table,

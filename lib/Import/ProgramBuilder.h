@@ -102,6 +102,9 @@ protected:
   mlir::Value add(llvm::StringRef spec, mlir::ValueRange inputs,
                   llvm::ArrayRef<double> coefs = {});
   mlir::Value map(nn::Function function, mlir::Value x);
+  mlir::Value number(double value);
+  /// Returns the value in f32 where mixed precision may round it.
+  mlir::Value widened(mlir::Value x);
   /// Looks up rows of a table. Lookups of `padding` have no gradient.
   mlir::Value lookup(mlir::Value ids, mlir::Value table,
                      std::optional<int64_t> padding = std::nullopt);

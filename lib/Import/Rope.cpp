@@ -236,3 +236,47 @@ FailureOr<RopeConfig> tessera::readRope(const ConfigFile &file,
   noteRope(file, config);
   return config;
 }
+
+static constexpr StringRef kLayerKinds[] = {"full_attention",
+                                            "sliding_attention"};
+
+/// Reads objects for each kind of layer, or one for those that see all keys.
+static LogicalResult readKinds(const ConfigFile &nested,
+                               LayerRotations &rotations) {
+  RopeConfig *configs[] = {&rotations.full, &rotations.sliding};
+  bool isByKind = false;
+  for (auto [kind, config] : llvm::zip(kLayerKinds, configs)) {
+    if (!nested.find(kind))
+      continue;
+    isByKind = true;
+    FailureOr<ConfigFile> own = nested.nested(kind);
+    if (failed(own) || failed(readNested(*own, *config)))
+      return failure();
+  }
+  return isByKind ? success() : readNested(nested, rotations.full);
+}
+
+FailureOr<LayerRotations> tessera::readLayerRotations(const ConfigFile &file,
+                                                      int64_t positions,
+                                                      double defaultTheta) {
+  LayerRotations rotations;
+  rotations.full.theta = defaultTheta;
+  rotations.full.originalPositions = rotations.sliding.originalPositions =
+      static_cast<double>(positions);
+  constexpr Bounds<double> thetas = {1.0001, 1e15};
+  if (failed(file.read("rope_theta", rotations.full.theta, thetas)) ||
+      failed(
+          file.read("rope_local_base_freq", rotations.sliding.theta, thetas)) ||
+      failed(refusePart(file)))
+    return failure();
+  FailureOr<std::optional<ConfigFile>> nested = chooseNested(file);
+  if (failed(nested) || (*nested && failed(readKinds(**nested, rotations))))
+    return failure();
+  if (rotations.sliding.kind != RopeConfig::Default)
+    return file.error("rope_parameters")
+           << "the rotation of layers with a window is scaled, which is not "
+              "supported; use the rope type default for sliding_attention";
+  noteRope(file, rotations.full);
+  file.note("rope_local_base_freq", rotations.sliding.theta);
+  return rotations;
+}

@@ -31,6 +31,17 @@ struct RopeConfig {
 mlir::FailureOr<RopeConfig> readRope(const ConfigFile &file, int64_t positions,
                                      double defaultTheta = 10000);
 
+/// The rotations of layers that see all keys, and of those with a window.
+struct LayerRotations {
+  RopeConfig full, sliding;
+};
+
+/// Reads both: `rope_local_base_freq` is that of layers with a window, and
+/// `rope_parameters` may hold an object for each kind of layer.
+mlir::FailureOr<LayerRotations> readLayerRotations(const ConfigFile &file,
+                                                   int64_t positions,
+                                                   double defaultTheta);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_IMPORT_ROPE_H

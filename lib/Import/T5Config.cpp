@@ -32,9 +32,9 @@ static constexpr llvm::StringLiteral kPositions[] = {"relative"};
 
 static constexpr llvm::StringLiteral kUnsupported[] = {"is_decoder"};
 
-static constexpr llvm::StringLiteral kArchitectures[] = {
-    "T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model",
-    "T5EncoderModel"};
+static constexpr StringRef kArchitectures[] = {"T5ForConditionalGeneration",
+                                               "T5WithLMHeadModel", "T5Model",
+                                               "T5EncoderModel"};
 
 static const ConfigKeys kKeys = {
     "T5",

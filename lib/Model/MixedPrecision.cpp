@@ -47,11 +47,11 @@ nn::CastOp widenLogits(func::FuncOp func) {
   return widened;
 }
 
-/// The values of a function that are stored in bf16. The cast, if any, widens
-/// what it reads.
+/// The values of a function that are stored in bf16. A cast has the type that
+/// it names, whatever it reads.
 class RoundedValues {
 public:
-  RoundedValues(func::FuncOp func, nn::CastOp widening);
+  explicit RoundedValues(func::FuncOp func);
 
   bool contains(Value value) const { return values.contains(value); }
 
@@ -60,12 +60,10 @@ private:
   bool mayReadRounded(Operation *reader) const;
   bool canMakeRounded(Operation *op) const;
 
-  nn::CastOp widening;
   DenseSet<Value> values;
 };
 
-RoundedValues::RoundedValues(func::FuncOp func, nn::CastOp widening)
-    : widening(widening) {
+RoundedValues::RoundedValues(func::FuncOp func) {
   SmallVector<OpResult> candidates;
   func.walk([&](Operation *op) {
     for (OpResult result : op->getResults())
@@ -99,7 +97,7 @@ bool RoundedValues::resultsAreRounded(Operation *op) const {
 }
 
 bool RoundedValues::mayReadRounded(Operation *reader) const {
-  if (reader == widening)
+  if (isa<nn::CastOp>(reader))
     return true;
   if (auto precision = dyn_cast<PrecisionOpInterface>(reader))
     return precision.mayRoundOperands(resultsAreRounded(reader));
@@ -111,7 +109,7 @@ bool RoundedValues::mayReadRounded(Operation *reader) const {
 bool RoundedValues::canMakeRounded(Operation *op) const {
   if (isa<PrecisionOpInterface>(op))
     return true;
-  if (op == widening)
+  if (isa<nn::CastOp>(op))
     return false;
   bool isFirst = true;
   for (Value operand : op->getOperands()) {
@@ -137,7 +135,7 @@ struct MixedPrecisionPass
     if (failed(checkParameters(func)))
       return signalPassFailure();
     nn::CastOp widening = trains ? widenLogits(func) : nn::CastOp();
-    RoundedValues rounded(func, widening);
+    RoundedValues rounded(func);
     if (widening && !rounded.contains(widening.getInput())) {
       widening.replaceAllUsesWith(widening.getInput());
       widening.erase();

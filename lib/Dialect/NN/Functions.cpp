@@ -149,6 +149,22 @@ static Value siluSlope(const ScalarMath &m, Value x) {
   return m.mul(s, m.add(m.mul(x, rest), 1.0));
 }
 
+static Value sigmoidOf(const ScalarMath &m, Value x, double) {
+  return sigmoid(m, x);
+}
+static Value sigmoidSlope(const ScalarMath &m, Value x) {
+  Value s = sigmoid(m, x);
+  return m.mul(s, m.sub(1.0, s));
+}
+
+static Value tangent(const ScalarMath &m, Value x, double) {
+  return math::TanhOp::create(m.builder, m.loc, x);
+}
+static Value tangentSlope(const ScalarMath &m, Value x) {
+  Value t = math::TanhOp::create(m.builder, m.loc, x);
+  return m.sub(1.0, m.mul(t, t));
+}
+
 /// x - x is 0, and NaN of infinity and NaN.
 static Value isFinite(const ScalarMath &m, Value x, double) {
   Value one = m.constant(x, 1.0), zero = m.constant(x, 0.0);
@@ -191,6 +207,8 @@ static constexpr FunctionInfo kFunctions[] = {
     {Function::Silu, silu, siluSlope, "ZXF", "FXF", Info::IsCostly},
     {Function::IsFinite, isFinite, nullptr, "FZF", "XXX", 0},
     {Function::Sign, sign, nullptr, "ZFF", "XXX", 0},
+    {Function::Tanh, tangent, tangentSlope, "ZFF", "FZF", Info::IsCostly},
+    {Function::Sigmoid, sigmoidOf, sigmoidSlope, "FZF", "FZF", Info::IsCostly},
 };
 
 static constexpr bool hasRowPerFunction() {

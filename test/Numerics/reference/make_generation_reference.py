@@ -20,7 +20,8 @@ import make_reference as base
 import make_transformers_reference as reference
 
 HERE = pathlib.Path(__file__).parent
-BESIDE = ("mistral-linear", "qwen2-yarn", "t5-v1.1")
+BESIDE = ("mistral-linear", "qwen2-yarn", "t5-v1.1", "qwen3", "qwen3-moe", "qwen2-moe", "olmoe", "smollm3", "olmo2", "granite", "seed-oss",
+          "gemma", "gemma3")
 POSITIONS, PROMPT, PENALTY = 72, [3, 1, 4, 1, 5, 9, 2, 6], 1.3
 
 

@@ -27,6 +27,8 @@ import make_reference as base
 
 COMMON = {"vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 1, "num_attention_heads": 4,
           "num_key_value_heads": 2, "max_position_embeddings": 8, "rms_norm_eps": 1e-5}
+EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "tie_word_embeddings": False}
+THETA = {"rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}
 # Configs beside those of test/models have rotations that are scaled in other ways, or data of other kinds.
 FAMILIES = {
     "mistral-linear": ("MistralForCausalLM", "MistralConfig", {
@@ -67,6 +69,31 @@ FAMILIES = {
     "llama-padding": ("LlamaForCausalLM", "LlamaConfig", {
         **COMMON, "num_hidden_layers": 2, "tie_word_embeddings": True, "pad_token_id": 20,
         "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
+    # Relatives of LLaMA, each with what it has of its own: norms of queries and keys, windows by layer, layers without rotation,
+    # factors, experts.
+    "qwen3": ("Qwen3ForCausalLM", "Qwen3Config", {
+        **COMMON, "head_dim": 6, "tie_word_embeddings": False, "attention_bias": True, **THETA}),
+    "qwen3-moe": ("Qwen3MoeForCausalLM", "Qwen3MoeConfig", {
+        **COMMON, **EXPERTS, "num_hidden_layers": 3, "norm_topk_prob": True, "mlp_only_layers": [1], **THETA}),
+    "qwen2-moe": ("Qwen2MoeForCausalLM", "Qwen2MoeConfig", {
+        **COMMON, **EXPERTS, "shared_expert_intermediate_size": 14, **THETA}),
+    "olmoe": ("OlmoeForCausalLM", "OlmoeConfig", {
+        **COMMON, "num_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": False, "pad_token_id": 1, "eos_token_id": 2, "output_router_logits": True, "router_aux_loss_coef": 0.3, **THETA}),
+    "smollm3": ("SmolLM3ForCausalLM", "SmolLM3Config", {
+        **COMMON, "num_hidden_layers": 2, "no_rope_layers": [1, 0], "use_sliding_window": True, "sliding_window": 3,
+        "pad_token_id": 4, "bos_token_id": 5, "eos_token_id": 6, **THETA}),
+    "olmo2": ("Olmo2ForCausalLM", "Olmo2Config", {**COMMON, "pad_token_id": 1, "eos_token_id": 2, **THETA}),
+    "granite": ("GraniteForCausalLM", "GraniteConfig", {
+        **COMMON, "tie_word_embeddings": True, "embedding_multiplier": 3.0, "residual_multiplier": 0.25,
+        "attention_multiplier": 0.125, "logits_scaling": 2.0, **THETA}),
+    "seed-oss": ("SeedOssForCausalLM", "SeedOssConfig", {
+        **COMMON, "head_dim": 4, "attention_dropout": 0.0, "residual_dropout": 0.0, "tie_word_embeddings": False, **THETA}),
+    "gemma": ("GemmaForCausalLM", "GemmaConfig", {**COMMON, "head_dim": 6, "num_key_value_heads": 1, **THETA}),
+    "gemma3": ("Gemma3ForCausalLM", "Gemma3TextConfig", {
+        **COMMON, "num_hidden_layers": 2, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 5, "final_logit_softcapping": 2.0,
+        "layer_types": ["sliding_attention", "full_attention"],
+        "rope_parameters": {"full_attention": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.0},
+                            "sliding_attention": {"rope_type": "default", "rope_theta": 30.0}}}),
 }
 # Target tokens of T5, of whose labels an eighth is ignored.
 TARGET = 8
@@ -180,15 +207,17 @@ def loss(model, data, family):
     return mean + model.config.router_aux_loss_coef * made.aux_loss if balances else mean
 
 
-def in_files(name, tensor):
+def in_files(family, name, tensor):
     """Tensors under the names of files, those of all experts as one: transformers fuses in memory what it writes apart."""
-    name = name.replace(".mlp.gate.", ".block_sparse_moe.gate.")
+    block, names = (".block_sparse_moe", ("w1", "w3", "w2")) if family.startswith("mixtral") else (
+        ".mlp", ("gate_proj", "up_proj", "down_proj"))
+    name = name.replace(".mlp.gate.", block + ".gate.")
     if name.endswith(".mlp.experts.gate_up_proj"):
-        prefix = name.replace(".mlp.experts.gate_up_proj", ".block_sparse_moe.experts.*.")
+        prefix = name.replace(".mlp.experts.gate_up_proj", block + ".experts.*.")
         gate, up = tensor.chunk(2, dim=1)
-        return {prefix + "w1.weight": gate.contiguous(), prefix + "w3.weight": up.contiguous()}
+        return {f"{prefix}{names[0]}.weight": gate.contiguous(), f"{prefix}{names[1]}.weight": up.contiguous()}
     if name.endswith(".mlp.experts.down_proj"):
-        return {name.replace(".mlp.experts.down_proj", ".block_sparse_moe.experts.*.w2.weight"): tensor}
+        return {name.replace(".mlp.experts.down_proj", f"{block}.experts.*.{names[2]}.weight"): tensor}
     return {name: tensor}
 
 
@@ -204,9 +233,9 @@ def train(model, data, family):
         with torch.no_grad():
             for name, w in p.items():
                 base.adamw(w, factor * grads[name], *moments[name], step, lr)
-                for key, part in in_files(name, grads[name]).items():
+                for key, part in in_files(family, name, grads[name]).items():
                     tensors[f"gradient.{step + 1}.{key}"] = part
-                for key, part in in_files(name, w.detach().clone()).items():
+                for key, part in in_files(family, name, w.detach().clone()).items():
                     tensors[f"parameter.{step + 1}.{key}"] = part
         steps.append({"loss": value.item(), "grad_norm": norm, "lr": lr})
     return tensors, steps

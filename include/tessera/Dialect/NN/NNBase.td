@@ -23,7 +23,9 @@ def NN_Function : I32EnumAttr<"Function", "pointwise function", [
     I32EnumAttrCase<"Rsqrt", 8, "rsqrt">,
     I32EnumAttrCase<"Silu", 9, "silu">,
     I32EnumAttrCase<"IsFinite", 10, "is_finite">,
-    I32EnumAttrCase<"Sign", 11, "sign">]> {
+    I32EnumAttrCase<"Sign", 11, "sign">,
+    I32EnumAttrCase<"Tanh", 12, "tanh">,
+    I32EnumAttrCase<"Sigmoid", 13, "sigmoid">]> {
   let cppNamespace = "::tessera::nn";
 }
 

@@ -94,7 +94,7 @@ def NN_MapOp : NN_Op<"map", [NN_Differentiable]> {
     `clip_factor` is `min(1, bound / x)`, the factor that clips a norm `x`;
     `rsqrt` is `1 / sqrt(x + bound)`; `silu` is `x / (1 + exp(-x))` (Elfwing et
     al. 2017); `is_finite` is 1 for a number and 0 for infinity and NaN; `sign`
-    is -1, 0 or 1.
+    is -1, 0 or 1; `sigmoid` is `1 / (1 + exp(-x))`.
 
     Example:
 

@@ -1,10 +1,11 @@
-//===- Mixtral.cpp - mixtures of experts ----------------------------------===//
-// Jiang et al. 2024, as Hugging Face's MixtralForCausalLM computes it: a LLaMA
-// whose feed-forward is that of the k experts which a router chooses per token.
-// Letters beside Llama.cpp's: x experts, y experts in the router's weight.
+//===- Mixture.cpp - mixtures of experts ----------------------------------===//
+// Jiang et al. 2024, as Hugging Face's MixtralForCausalLM computes it: the
+// feed-forward is that of the k experts which a router chooses per token.
+// Letters beside DecoderBuilder.cpp's: x experts, y experts in the router's
+// weight, u one.
 //===----------------------------------------------------------------------===//
 
-#include "lib/Import/LlamaBuilder.h"
+#include "lib/Import/DecoderBuilder.h"
 #include "tessera/Dialect/NN/Marks.h"
 
 using namespace mlir;
@@ -16,7 +17,7 @@ static Value tagged(Value value, nn::Tag tag) {
 }
 
 /// Returns the gates of each token: the softmax over its k largest logits.
-Value LlamaBuilder::route(Value tokens, const std::string &name) {
+Value DecoderBuilder::route(Value tokens, const std::string &name) {
   const Experts &experts = *config.experts;
   Value w = parameter({name + "gate.weight",
                        "yh",
@@ -27,15 +28,26 @@ Value LlamaBuilder::route(Value tokens, const std::string &name) {
   Value scores = einsum("bsh,yh->bsy", {tokens, w});
   Value gates = nn::create<nn::TopKOp>(
       b, loc, b.getI64IntegerAttr(experts.perToken), scores);
+  if (experts.normalizes && experts.balance == 0)
+    return gates;
+  Value top = nn::create<nn::MaxOp>(b, loc, scores);
+  Value e = map(nn::Function::Exp, add("bsx,bs->bsx", {scores, top}, {1, -1}));
+  Value perToken = map(nn::Function::Reciprocal, einsum("bsx->bs", e));
   if (experts.balance > 0)
-    noteBalance(scores, gates);
+    noteBalance(gates, e, perToken);
+  if (!experts.normalizes) {
+    Value chosen = nn::create<nn::RoutedOp>(b, loc, gates);
+    chosenShare =
+        einsum("bs,bs->bs", {einsum("bsx,bsx->bs", {e, chosen}), perToken});
+  }
   return gates;
 }
 
 /// Files hold the matrix of each expert under its number.
-Value LlamaBuilder::expertLinear(Value rows, Value gates,
-                                 const std::string &name, bool widens) {
-  int64_t x = config.experts->count, h = config.hidden, f = config.inner;
+Value DecoderBuilder::expertLinear(Value rows, Value gates,
+                                   const std::string &name, bool widens) {
+  int64_t x = config.experts->count, h = config.hidden;
+  int64_t f = config.experts->inner;
   StringRef dims = widens ? "xfh" : "xhf";
   SmallVector<int64_t> shape = {x, widens ? f : h, widens ? h : f};
   Value w = parameter({name + ".weight",
@@ -49,24 +61,43 @@ Value LlamaBuilder::expertLinear(Value rows, Value gates,
                                         TypeAttr());
 }
 
-/// Returns the sum over a token's experts of gate * w2(silu(w1 x) * w3 x).
-Value LlamaBuilder::mixture(Value x, const std::string &layer) {
-  enter(layer + "post_attention_layernorm", locations.layers);
-  Value a = norm("model." + layer + "post_attention_layernorm", x);
-  enter(layer + "block_sparse_moe", locations.layers);
-  std::string name = "model." + layer + "block_sparse_moe.";
+/// Builds sigmoid(w x) * expert(x), for all tokens (Dai et al. 2024).
+Value DecoderBuilder::shared(Value x, const std::string &name) {
+  Value y =
+      gated(branch(x), name + "shared_expert.", config.experts->sharedInner);
+  Value w = parameter({name + "shared_expert_gate.weight",
+                       "uh",
+                       {1, config.hidden},
+                       {},
+                       normal(config.initializerRange),
+                       true});
+  Value gate = map(nn::Function::Sigmoid, einsum("bsh,uh->bsu", {x, w}));
+  return einsum("bsh,bs->bsh", {y, einsum("bsu->bs", gate)});
+}
+
+/// Returns the sum over a token's experts of gate * down(f(gate x) * up x).
+/// Gates that are probabilities among all experts are those of the chosen
+/// ones, which add up to 1, times the share of these.
+Value DecoderBuilder::mixture(Value a, const std::string &name) {
+  const LayerNames &names = config.family->names;
   Value gates = route(a, name);
   Value rows = tagged(nn::create<nn::DispatchOp>(b, loc, a, gates, UnitAttr()),
                       nn::Tag::Dispatch);
   auto part = [&](Value in, StringRef which, bool widens) {
     return expertLinear(in, gates, name + "experts.*." + which.str(), widens);
   };
-  Value gate = map(nn::Function::Silu, part(rows, "w1", true));
-  Value inner = einsum("xbsf,xbsf->xbsf", {gate, part(rows, "w3", true)});
-  Value y = tagged(nn::create<nn::CollectOp>(b, loc, part(inner, "w2", false),
-                                             gates, b.getUnitAttr()),
-                   nn::Tag::Collect);
-  return stream(add("bsh,bsh->bsh", {x, y}));
+  Value gate = map(config.activation, part(rows, names.expertGate, true));
+  Value inner =
+      einsum("xbsf,xbsf->xbsf", {gate, part(rows, names.expertUp, true)});
+  Value y = tagged(
+      nn::create<nn::CollectOp>(b, loc, part(inner, names.expertDown, false),
+                                gates, b.getUnitAttr()),
+      nn::Tag::Collect);
+  if (!config.experts->normalizes)
+    y = einsum("bsh,bs->bsh", {y, chosenShare});
+  if (config.experts->sharedInner)
+    y = add("bsh,bsh->bsh", {y, shared(a, name)});
+  return y;
 }
 
 //===----------------------------------------------------------------------===//
@@ -74,11 +105,9 @@ Value LlamaBuilder::mixture(Value x, const std::string &layer) {
 //===----------------------------------------------------------------------===//
 
 /// Adds a layer's sums over tokens, without padding: how many an expert gets,
-/// and how probable it is for them in the softmax over all experts.
-void LlamaBuilder::noteBalance(Value logits, Value gates) {
-  Value top = nn::create<nn::MaxOp>(b, loc, logits);
-  Value e = map(nn::Function::Exp, add("bsx,bs->bsx", {logits, top}, {1, -1}));
-  Value perToken = map(nn::Function::Reciprocal, einsum("bsx->bs", e));
+/// and how probable it is for them in the softmax over all experts, whose
+/// exponentials and the inverse of their sums are given.
+void DecoderBuilder::noteBalance(Value gates, Value e, Value perToken) {
   Value isToken = documents ? counted(documents) : Value();
   if (isToken)
     perToken = einsum("bs,bs->bs", {perToken, isToken});
@@ -97,13 +126,11 @@ void LlamaBuilder::noteBalance(Value logits, Value gates) {
 
 /// The product, divided by the square of the number of tokens if some may be
 /// padding. Of no token the product is 0, and 1 divides it.
-Value LlamaBuilder::perTokens(Value product) {
+Value DecoderBuilder::perTokens(Value product) {
   if (!documents)
     return product;
   Value count = einsum("bs->", counted(documents));
-  Value one = nn::create<nn::ConstantOp>(b, loc, b.getF64FloatAttr(1.0),
-                                         TypeAttr::get(sizes.elementType));
-  Value none = map(nn::Function::Relu, add(",->", {one, count}, {1, -1}));
+  Value none = map(nn::Function::Relu, add(",->", {number(1), count}, {1, -1}));
   Value share = map(nn::Function::Reciprocal, add(",->", {count, none}));
   return einsum(",->", {einsum(",->", {product, share}), share});
 }
@@ -111,13 +138,16 @@ Value LlamaBuilder::perTokens(Value product) {
 /// Plus balance * experts * sum over experts of (share of tokens * mean
 /// probability), means over the tokens of all layers of a micro-batch (Fedus
 /// et al. 2022, section 2.2), itself a mean over micro-batches.
-Value LlamaBuilder::withBalance(Value loss) {
+Value DecoderBuilder::withBalance(Value loss) {
   if (!routedTokens)
     return loss;
   enter("balance", locations.layers);
   const Experts &experts = *config.experts;
   // Padding is not counted here, but by `perTokens`.
-  double tokens = static_cast<double>(config.layers);
+  double tokens = static_cast<double>(
+      llvm::count_if(config.layers, [](const DecoderLayer &layer) {
+        return layer.isMixture;
+      }));
   if (!documents)
     tokens *= static_cast<double>(sizes.batch / sizes.microBatches) *
               static_cast<double>(sizes.sequence);
