@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <sys/prctl.h>
 #include <thread>
 
 namespace tessera {
@@ -19,6 +20,8 @@ constexpr std::chrono::milliseconds engineNap{20};
 constexpr int pollsBeforeYield = 500;
 constexpr std::chrono::microseconds yieldTime{500}, crowdedYieldTime{100};
 constexpr std::chrono::microseconds shortNap{20}, longNap{500};
+// A nap is this part of the wait so far, which it so lengthens by no more.
+constexpr int napShare = 8;
 // After a failure messages have this long to be given up.
 constexpr std::chrono::milliseconds cancelTime{50};
 
@@ -40,6 +43,13 @@ template <class Segment> int64_t bytesOf(const std::vector<Segment> &segments) {
   for (const Segment &segment : segments)
     bytes += segment.bytes;
   return bytes;
+}
+
+/// Sleeps no longer than asked for: the system lengthens other sleeps by 50 us.
+void takeNap(Clock::duration time) {
+  thread_local const int isExact = prctl(PR_SET_TIMERSLACK, 1UL);
+  static_cast<void>(isExact);
+  std::this_thread::sleep_for(time);
 }
 
 class MpiTraffic final : public Traffic {
@@ -212,19 +222,17 @@ bool MpiTraffic::collect() {
 void MpiTraffic::advance() {
   const Clock::time_point start = Clock::now();
   const auto yields = isCrowded ? crowdedYieldTime : yieldTime;
-  std::chrono::microseconds nap = shortNap;
   for (int polls = 0; !collect(); ++polls) {
     if (!isCrowded && polls < pollsBeforeYield)
       continue;
     const Clock::duration waited = Clock::now() - start;
     if (waited >= engineNap)
       return;
-    if (waited < yields) {
+    if (waited < yields)
       std::this_thread::yield();
-      continue;
-    }
-    std::this_thread::sleep_for(nap);
-    nap = std::min(2 * nap, longNap);
+    else
+      takeNap(
+          std::clamp<Clock::duration>(waited / napShare, shortNap, longNap));
   }
 }
 
