@@ -56,7 +56,11 @@ public:
   std::unique_ptr<DeviceRank> openRank(Rank &rank) override {
     return std::make_unique<CpuRank>(rank);
   }
-  DeviceReport report() const override { return {}; }
+  DeviceReport report() const override {
+    DeviceReport report;
+    report.parts = {{"cores", describeCores(), "", ""}};
+    return report;
+  }
 };
 } // namespace
 

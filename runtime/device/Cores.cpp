@@ -1,5 +1,8 @@
 #include "runtime/device/Cores.h"
 
+#include "runtime/device/NumaNodes.h"
+#include "runtime/support/Status.h"
+
 #include <algorithm>
 #include <pthread.h>
 #include <sched.h>
@@ -39,15 +42,38 @@ CorePlan planCores(int64_t ranks, int threads) {
   return plan;
 }
 
-CorePlan planProcessCores(int64_t localSize, int threads) {
-  auto allowed = static_cast<int64_t>(allowedCores().size());
+CorePlan planProcessCores(int64_t localRank, int64_t localSize, int threads) {
+  const std::vector<int> cores = allowedCores();
+  auto allowed = static_cast<int64_t>(cores.size());
   const int64_t online = sysconf(_SC_NPROCESSORS_ONLN);
   bool isBound = allowed < online;
-  int64_t share = isBound ? allowed : std::max<int64_t>(allowed / localSize, 1);
+  std::vector<int> own;
+  if (!isBound && localSize > 1 && localSize <= allowed)
+    own = shareOfCores(numaNodesOf(cores), localSize, localRank);
+  int64_t share = isBound       ? allowed
+                  : own.empty() ? std::max<int64_t>(allowed / localSize, 1)
+                                : static_cast<int64_t>(own.size());
   CorePlan plan = planCores(1, threads > 0 ? threads : static_cast<int>(share));
   plan.fillingThreads = std::max(plan.threadsPerRank, static_cast<int>(share));
   plan.oversubscribed = localSize > online;
+  if (threads == 0 && !own.empty())
+    plan.pinned = {std::move(own)};
   return plan;
+}
+
+std::string describeCores() {
+  const std::vector<int> cores = allowedCores();
+  const NumaNodes nodes = numaNodesOf(cores);
+  std::string text = concat(cores.size(), " of ", sysconf(_SC_NPROCESSORS_ONLN),
+                            " for this process, in ", nodes.size(),
+                            " NUMA node", nodes.size() == 1 ? "" : "s");
+  if (nodes.size() > 1)
+    for (size_t i = 0; i < nodes.size(); ++i)
+      text += concat(i == 0                 ? " of "
+                     : i + 1 < nodes.size() ? ", "
+                                            : " and ",
+                     nodes[i].size());
+  return text;
 }
 
 void pinThread(const std::vector<int> &cores) {

@@ -3,6 +3,7 @@
 #define TESSERA_RUNTIME_DEVICE_CORES_H
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tessera {
@@ -23,8 +24,13 @@ struct CorePlan {
 CorePlan planCores(int64_t ranks, int threads);
 
 /// Plans the cores of a process with one rank beside others on this machine. 0
-/// threads: its share of the cores, or all that the launcher left it.
-CorePlan planProcessCores(int64_t localSize, int threads);
+/// threads: its share of the cores, to which it is pinned, those of a NUMA node
+/// if the numbers allow that; or all cores that the launcher has bound it to.
+CorePlan planProcessCores(int64_t localRank, int64_t localSize, int threads);
+
+/// Describes the cores that this process may use: "8 of 64 for this process, in
+/// 2 NUMA nodes of 4 and 4".
+std::string describeCores();
 
 /// Pins the calling thread, and the threads it creates. Best effort.
 void pinThread(const std::vector<int> &cores);

@@ -165,7 +165,9 @@ static void addProcessRank(SessionCore &core, const Artifact &artifact,
   if (links.processor.isMixed)
     shareCpuPath(static_cast<CpuPath>(links.processor.path));
   int64_t localRank = links.localRank, localSize = links.localSize;
-  core.cores = planProcessCores(localSize, options.threads);
+  core.cores = planProcessCores(localRank, localSize, options.threads);
+  if (options.device != "cpu") // its cores are those near the GPU
+    core.cores.pinned.clear();
   auto world = std::make_shared<ProcessWorld>(
       std::move(links),
       ProcessWorldOptions{artifact.metadata->mesh, processes.rank,

@@ -96,7 +96,7 @@ TEST(Cores, RankThatFillsHasItsShare) {
   EXPECT_EQ(planCores(1, 1).fillingThreads, all);
   EXPECT_EQ(planCores(1, all + 3).fillingThreads, all + 3);
   EXPECT_EQ(planCores(all, 1).fillingThreads, 1);
-  EXPECT_EQ(planProcessCores(1, 1).fillingThreads, all);
+  EXPECT_EQ(planProcessCores(0, 1, 1).fillingThreads, all);
 }
 
 TEST(Initializer, FormulaOfTheDocument) {

@@ -73,6 +73,16 @@ int64_t memoryOf(StringRef text, StringRef key) {
   return kilobytes * 1024;
 }
 
+/// Returns the cores that a run has, and the memory that they are near to.
+Finding checkCores() {
+  std::string found;
+  for (const DeviceReport::Part &part : readDeviceReport(DeviceKind::Cpu).parts)
+    if (part.what == "cores")
+      found = part.version;
+  return {"cores", State::Works,
+          found + "; processes of a host share them, node by node", ""};
+}
+
 Finding checkMemory() {
   auto file = MemoryBuffer::getFileAsStream("/proc/meminfo");
   if (!file)
@@ -192,6 +202,7 @@ SmallVector<Finding> examine() {
   SmallVector<Finding> findings = {
       checkVersions(),
       checkCpu(),
+      checkCores(),
       checkMemory(),
       checkLinker(),
       checkMatrixLibrary(),
