@@ -76,7 +76,7 @@ TEST(Compiler, RefusesPlansAsTheDriverDoes) {
     const char *message;
   };
   const Refused cases[] = {
-      {{{"zero", "1"}}, "--zero splits state over mesh axis 'dp'"},
+      {{{"zero", "1"}}, "--zero splits state over mesh axes 'dp' and 'cp'"},
       {{{"mesh", "dp=2"}, {"layout-invariant", "8"}, {"precision", "bf16"}},
        "--layout-invariant"},
       {{{"sequence-parallel", "true"}}, "--sequence-parallel"},

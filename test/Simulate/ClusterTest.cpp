@@ -179,7 +179,7 @@ TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
             "pairs of numbers above 0, the first of which grow");
   EXPECT_EQ(errorOf(with("[\"dp\"]", "[\"data\"]")),
             "18:17: 'blocking_axes' in [software] must be a list of some of "
-            "'cp', 'dp', 'ep', 'pp', 'tp'");
+            "'cp', 'dp', 'dp_replicate', 'ep', 'pp', 'tp'");
   Cluster sliced;
   EXPECT_EQ(errorOf(with("blocking_axes", "sliced_axes"), &sliced), "");
   EXPECT_EQ(sliced.software.slicedAxes.count("dp"), 1u);

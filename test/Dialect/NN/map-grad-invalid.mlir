@@ -17,7 +17,7 @@ func.func @clip_factor_has_no_derivative(%g: tensor<8xf32>, %x: tensor<8xf32>) {
 // -----
 
 func.func @unknown_function(%g: tensor<8xf32>, %x: tensor<8xf32>) {
-  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'function' [gelu_tanh, gelu, relu, exp, log, sqrt, reciprocal, clip_factor, rsqrt, silu, is_finite, sign]}}
+  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'function' [gelu_tanh, gelu, relu, exp, log, sqrt, reciprocal, clip_factor, rsqrt, silu, is_finite, sign, tanh, sigmoid]}}
   %y = nn.map_grad swish %g, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return
 }

@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 
 func.func @unknown_function(%x: tensor<8xf32>) {
-  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'function' [gelu_tanh, gelu, relu, exp, log, sqrt, reciprocal, clip_factor, rsqrt, silu, is_finite, sign]}}
+  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'function' [gelu_tanh, gelu, relu, exp, log, sqrt, reciprocal, clip_factor, rsqrt, silu, is_finite, sign, tanh, sigmoid]}}
   %y = nn.map swish %x : tensor<8xf32> -> tensor<8xf32>
   return
 }
