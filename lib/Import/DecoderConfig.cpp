@@ -42,12 +42,12 @@ static constexpr int64_t kMaximalHeadSize = 65536;
 
 static LogicalResult readHeads(const ConfigFile &file, Decoder &config) {
   Bounds<int64_t> size = {1, kMaximalSize};
+  if (file.isNull("head_dim"))
+    config.headSize = 0;
   bool hasSize = file.find("head_dim") || config.headSize;
   // In transformers null is another value than none.
   if (file.isNull("num_key_value_heads"))
     config.keyHeads = config.heads;
-  if (file.isNull("head_dim"))
-    config.headSize = 0;
   if (failed(file.read("num_key_value_heads", config.keyHeads, size)) ||
       failed(file.read("head_dim", config.headSize, {2, kMaximalHeadSize})))
     return failure();
@@ -143,6 +143,8 @@ static LogicalResult readFactors(const ConfigFile &file, Decoder &model) {
   constexpr Bounds<double> legal = {1e-9, 1e9};
   const DecoderFamily &family = *model.family;
   double division = 1, scoreSize = 256;
+  if (family.has("attention_multiplier"))
+    model.attentionScale = 1;
   const struct {
     StringRef key;
     double &value;
@@ -273,6 +275,7 @@ FailureOr<Decoder> tessera::readDecoder(const ConfigFile &file,
   model.padding = family.padding;
   model.tied = family.tied;
   model.attentionDropout = family.attentionDropout;
+  model.residualDropout = family.residualDropout;
   int64_t layers = 0;
   if (failed(readSizes(file, layers, model)) ||
       failed(readOptions(file, model)) || failed(readExperts(file, model)) ||

@@ -119,7 +119,7 @@ static DecoderFamily seedOss() {
   f.keys = kSeedOssKeys;
   f.hasAttentionBias = f.hasMlpBias = true;
   f.queryBias = true;
-  f.attentionDropout = 0.1;
+  f.attentionDropout = f.residualDropout = 0.1;
   return f;
 }
 

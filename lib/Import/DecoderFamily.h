@@ -80,7 +80,7 @@ struct DecoderFamily {
   double epsilon = 1e-6, theta = 10000;
   std::optional<int64_t> padding;
   bool tied = false;
-  double attentionDropout = 0;
+  double attentionDropout = 0, residualDropout = 0;
 
   // Keys of its own, beside those that LLaMA has.
   llvm::ArrayRef<llvm::StringLiteral> keys;

@@ -4,7 +4,7 @@ where a key is absent or null, and which keys its models read.
 
     python3 make_config_defaults.py [--check]
 
-Needs transformers (made with 5.24); nothing of Tessera is used. Of each family in test/models:
+Needs transformers (made with 5.24); nothing of Tessera is used. Of each family in test/models and in the references of test/Numerics:
 
 sizes      a small model
 defaults   the value of each other key of the config's class, where the key is absent
@@ -21,13 +21,16 @@ import sys
 import transformers
 
 TABLE = pathlib.Path(__file__).parent / "Inputs" / "config_defaults.json"
-MODELS = pathlib.Path(__file__).parents[1] / "models"
+TESTS = pathlib.Path(__file__).parents[1]
+CONFIGS = [*sorted((TESTS / "models").glob("*.json")), *sorted((TESTS / "Numerics/reference").glob("*/config.json"))]
 # Sizes that fit the defaults of other keys, as those of test/models may not.
 LLAMA = {"vocab_size": 50, "hidden_size": 32, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 16}
 SIZES = {
     "gpt2": {"vocab_size": 50, "n_positions": 8, "n_embd": 12, "n_layer": 2, "n_head": 2},
     "llama": LLAMA, "mistral": LLAMA, "qwen2": {**LLAMA, "hidden_size": 64, "num_attention_heads": 32}, "mixtral": LLAMA,
-    "bert": LLAMA,
+    "bert": LLAMA, "olmo2": LLAMA, "olmoe": LLAMA, "granite": LLAMA, "qwen2_moe": LLAMA, "gemma": LLAMA, "gemma3_text": LLAMA,
+    **dict.fromkeys(("qwen3", "qwen3_moe", "seed_oss"), {**LLAMA, "num_attention_heads": 32, "hidden_size": 64}),
+    "smollm3": {**LLAMA, "vocab_size": 128256},
     "t5": {"vocab_size": 50, "d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 3},
 }
 # Keys that the library keeps in a config for itself, and reads to run a model.
@@ -61,7 +64,8 @@ def nullsOf(config, sizes, defaults):
 
 
 def readsOf(family, config):
-    code = pathlib.Path(importlib.import_module(f"transformers.models.{family}.modeling_{family}").__file__).read_text()
+    module = family.removesuffix("_text")
+    code = pathlib.Path(importlib.import_module(f"transformers.models.{module}.modeling_{module}").__file__).read_text()
     named = set(re.findall(r"\bconfig\.(\w+)", code)) | set(re.findall(r"getattr\((?:self\.)?config, \"(\w+)\"", code))
     known = {field.name for field in dataclasses.fields(config)}
     return sorted(key for key in named - known if not INTERNAL.match(key))
@@ -78,8 +82,11 @@ def tableOf(family, model):
 
 def main():
     transformers.logging.set_verbosity_error()
-    models = [json.loads(path.read_text()) for path in sorted(MODELS.glob("*.json"))]
-    text = json.dumps({model["model_type"]: tableOf(model["model_type"], model) for model in models}, indent=1) + "\n"
+    models = {}
+    for path in CONFIGS:
+        model = json.loads(path.read_text())
+        models.setdefault(model["model_type"], model)
+    text = json.dumps({family: tableOf(family, model) for family, model in models.items()}, indent=1) + "\n"
     if sys.argv[1:] != ["--check"]:
         TABLE.write_text(text)
     elif json.loads(TABLE.read_text()) != json.loads(text):

@@ -8,9 +8,13 @@ import sys
 
 SCRATCH = pathlib.Path(sys.argv[1])
 TABLE = json.loads((pathlib.Path(__file__).parent / "config_defaults.json").read_text())
-# Null means no window, and no padding token; of key heads as many as heads, as the configs' __post_init__ has it.
-NULL_IS_ANOTHER = {("mistral", "sliding_window"), ("bert", "pad_token_id")}
-NULL_IS_HEADS = {("mistral", "num_key_value_heads"), ("mixtral", "num_key_value_heads")}
+# Null means no window, no padding token, and heads that share the hidden size; of key heads as many as heads, as the configs'
+# __post_init__ has it.
+NULL_IS_ANOTHER = {("mistral", "sliding_window"), ("gemma3_text", "sliding_window")} | {
+    (family, "head_dim") for family in ("gemma", "gemma3_text", "qwen3", "seed_oss")} | {
+    (family, "pad_token_id") for family in ("bert", "gemma", "gemma3_text", "olmo2", "olmoe", "seed_oss", "smollm3")}
+NULL_IS_HEADS = {(family, "num_key_value_heads") for family in (
+    "mistral", "mixtral", "gemma3_text", "qwen3_moe", "seed_oss", "smollm3")}
 
 
 def program(config):
