@@ -22,8 +22,7 @@ static std::string layerName(int64_t number) {
 
 Value DecoderBuilder::norm(const std::string &name, Value x, StringRef dims) {
   int64_t size = cast<RankedTensorType>(x.getType()).getShape().back();
-  const bool plusOne =
-      config.family->norm == Normalization::RootMeanSquarePlusOne;
+  const bool plusOne = config.family->normsHoldLessOne;
   Value w = parameter({name + ".weight",
                        dims,
                        {size},

@@ -43,7 +43,13 @@ private:
 
   // Mixture.cpp.
   mlir::Value mixture(mlir::Value x, const std::string &name);
-  mlir::Value route(mlir::Value tokens, const std::string &name);
+  /// The gates [b, s, experts] of the chosen experts, which add up to 1, and
+  /// the share [b, s] of these in the probabilities of all; null if gates are
+  /// not multiplied by it.
+  struct Routing {
+    mlir::Value gates, share;
+  };
+  Routing route(mlir::Value tokens, const std::string &name);
   mlir::Value expertLinear(mlir::Value rows, mlir::Value gates,
                            const std::string &name, bool widens);
   mlir::Value shared(mlir::Value x, const std::string &name);
@@ -59,8 +65,6 @@ private:
   std::vector<Waves> rotations;
   /// Over all layers: tokens routed to each expert, and their probabilities.
   mlir::Value routedTokens, probabilities;
-  /// The share of a token's experts in the probabilities of all, [b, s].
-  mlir::Value chosenShare;
 };
 
 } // namespace tessera

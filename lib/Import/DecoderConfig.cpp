@@ -3,6 +3,7 @@
 #include "lib/Import/Activation.h"
 #include "lib/Import/ConfigKeys.h"
 #include "lib/Import/DecoderModel.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace mlir;
@@ -104,19 +105,50 @@ static LogicalResult readSizes(const ConfigFile &file, int64_t &layers,
 // Options
 //===----------------------------------------------------------------------===//
 
+/// Returns the name that ACT2FN has for what a family's config means.
+static StringRef usualName(const DecoderFamily &family, StringRef name) {
+  if (name == "swish")
+    return "silu";
+  return name == "gelu" && family.geluIsTanh ? "gelu_pytorch_tanh" : name;
+}
+
+/// Emits an error where the key that transformers does not read, of the two
+/// that hold an activation, names another one.
+static LogicalResult checkOtherActivation(const ConfigFile &file,
+                                          const Decoder &model) {
+  const DecoderFamily &family = *model.family;
+  const StringRef key =
+      family.activationKey == "hidden_act" ? "hidden_activation" : "hidden_act";
+  const llvm::json::Value *given = file.find(key);
+  if (!family.has("hidden_activation") || !given)
+    return success();
+  StringRef name = given->getAsString().value_or("");
+  if (activationOf(usualName(family, name)) == model.activation)
+    return success();
+  return file.error(key) << "'" << key
+                         << "' = " << llvm::formatv("{0}", *given).str()
+                         << " is not the activation in effect, "
+                         << nn::stringifyFunction(model.activation)
+                         << ", which '" << family.activationKey
+                         << "' gives; remove one of them";
+}
+
 static LogicalResult readFunction(const ConfigFile &file, Decoder &model) {
   const DecoderFamily &family = *model.family;
-  const llvm::json::Value *given = file.find(family.activationKey);
+  const StringRef key = family.activationKey;
   model.activation = *activationOf(family.activation);
-  if (given && given->getAsString() == "swish") { // another name of it
-    model.activation = nn::Function::Silu;
-    file.note(family.activationKey, StringRef("silu"));
-    return success();
-  }
   SmallVector<StringRef> names = {"silu"};
   if (model.activation != nn::Function::Silu)
     names = {"gelu_pytorch_tanh", "gelu_new", "gelu", "silu"};
-  return readActivation(file, family.activationKey, names, model.activation);
+  const llvm::json::Value *given = file.find(key);
+  StringRef name = given ? given->getAsString().value_or("") : "";
+  if (StringRef usual = usualName(family, name); usual != name) {
+    model.activation = *activationOf(usual);
+    file.note(key, nn::stringifyFunction(model.activation));
+  } else if (failed(readActivation(file, key, names, model.activation))) {
+    return failure();
+  }
+  return checkOtherActivation(file, model);
 }
 
 static LogicalResult readBiases(const ConfigFile &file, Decoder &model) {
@@ -128,7 +160,7 @@ static LogicalResult readBiases(const ConfigFile &file, Decoder &model) {
   const bool isAttention = attention && !family.hasAttentionBias;
   if (isAttention || (model.mlpBias && !family.hasMlpBias))
     return file.error(isAttention ? "attention_bias" : "mlp_bias")
-           << "a " << family.name
+           << family.withArticle()
            << " has no such option; use model_type llama";
   model.queryBias = family.hasAttentionBias ? attention : family.queryBias;
   model.outputBias = attention && !family.has("attention_out_bias");
@@ -244,7 +276,7 @@ static LogicalResult readExperts(const ConfigFile &file, Decoder &model) {
 
 static LogicalResult checkNames(const ConfigFile &file,
                                 const DecoderFamily &family) {
-  const std::string training = ("a " + family.name).str();
+  const std::string training = family.withArticle();
   const std::string classes[] = {(family.classes + "ForCausalLM").str(),
                                  (family.classes + "Model").str()};
   const StringRef architectures[] = {classes[0], classes[1]};
@@ -263,8 +295,7 @@ static LogicalResult checkNames(const ConfigFile &file,
 
 FailureOr<Decoder> tessera::readDecoder(const ConfigFile &file,
                                         const DecoderFamily &family) {
-  std::string type;
-  if (failed(file.read("model_type", type)) || failed(checkNames(file, family)))
+  if (failed(checkNames(file, family)))
     return failure();
   Decoder model;
   model.family = &family;

@@ -43,6 +43,7 @@ static constexpr llvm::StringLiteral kGraniteKeys[] = {
     "attention_multiplier"};
 static constexpr llvm::StringLiteral kSeedOssKeys[] = {"attention_out_bias",
                                                        "residual_dropout"};
+static constexpr llvm::StringLiteral kGemmaKeys[] = {"hidden_activation"};
 static constexpr llvm::StringLiteral kGemma3Keys[] = {
     "hidden_activation",       "query_pre_attn_scalar",
     "sliding_window",          "layer_types",
@@ -53,10 +54,6 @@ static constexpr KeyAlias kMixtralAliases[] = {
     {"num_experts", "num_local_experts"}};
 static constexpr KeyAlias kQwenExpertAliases[] = {
     {"num_local_experts", "num_experts"}};
-static constexpr KeyAlias kGemmaAliases[] = {
-    {"hidden_activation", "hidden_act"}};
-static constexpr KeyAlias kGemma3Aliases[] = {
-    {"hidden_act", "hidden_activation"}};
 
 static DecoderFamily row(llvm::StringRef type, llvm::StringRef name,
                          llvm::StringRef classes) {
@@ -83,7 +80,6 @@ static DecoderFamily mistral() {
   f.keyHeads = 8;
   f.keys = kWindowKeys;
   f.window = WindowRule::Default;
-  f.hasLayerTypes = true;
   return f;
 }
 
@@ -95,7 +91,6 @@ static DecoderFamily qwen2() {
   f.keys = kWindowKeys;
   f.window = WindowRule::Asked;
   f.firstWindow = 28;
-  f.hasLayerTypes = true;
   return f;
 }
 
@@ -137,7 +132,7 @@ static DecoderFamily smolLM3() {
   f.keys = kSmolLM3Keys;
   f.hasAttentionBias = f.hasMlpBias = true;
   f.window = WindowRule::Asked;
-  f.hasLayerTypes = true;
+  f.windowSize = 0;
   f.unrotatedEvery = 4;
   return f;
 }
@@ -174,10 +169,11 @@ static DecoderFamily gemma() {
   f.headSize = 256;
   f.padding = 0;
   f.tied = true;
+  f.keys = kGemmaKeys;
   f.hasAttentionBias = true;
   f.activation = "gelu_pytorch_tanh";
-  f.aliases = kGemmaAliases;
-  f.norm = Normalization::RootMeanSquarePlusOne;
+  f.geluIsTanh = true;
+  f.normsHoldLessOne = true;
   f.scalesEmbeddings = true;
   return f;
 }
@@ -191,14 +187,13 @@ static DecoderFamily gemma3() {
   f.keyHeads = 4;
   f.theta = 1e6;
   f.keys = kGemma3Keys;
-  f.aliases = kGemma3Aliases;
   f.activationKey = "hidden_activation";
+  f.geluIsTanh = false;
   f.headNorm = HeadNorm::EachHead;
   f.names.attentionNorm = "post_attention_layernorm";
   f.names.mlpNorm = "pre_feedforward_layernorm";
   f.names.outputNorm = "post_feedforward_layernorm";
   f.window = WindowRule::Default;
-  f.hasLayerTypes = f.hasLocalRotation = true;
   f.windowPattern = 6;
   return f;
 }
@@ -276,6 +271,11 @@ llvm::ArrayRef<DecoderFamily> tessera::decoderFamilies() {
       smolLM3(), olmo2(),    granite(),  gemma(), gemma3(),
       mixtral(), qwen2Moe(), qwen3Moe(), olmoe()};
   return families;
+}
+
+std::string DecoderFamily::withArticle() const {
+  const bool isVowel = llvm::StringRef("AEIOU").contains(name.front());
+  return ((isVowel ? "an " : "a ") + name).str();
 }
 
 const DecoderFamily *tessera::findDecoderFamily(llvm::StringRef type) {

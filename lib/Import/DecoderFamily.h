@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
+#include <string>
 
 namespace tessera {
 
@@ -31,20 +32,12 @@ enum class HeadNorm {
   AllHeads  ///< Over the elements of all heads together.
 };
 
-enum class Normalization {
-  RootMeanSquare,
-  RootMeanSquarePlusOne, ///< Files hold the weights less 1.
-  Layer                  ///< With mean and bias.
-};
-
 /// Names of the parts of a layer in files; a layer has no norm without a name.
 struct LayerNames {
   llvm::StringRef inputNorm = "input_layernorm";
   llvm::StringRef attentionNorm; ///< It stands behind attention.
   llvm::StringRef mlpNorm = "post_attention_layernorm";
   llvm::StringRef outputNorm; ///< It stands behind the MLP.
-  llvm::StringRef queryNorm = "q_norm", keyNorm = "k_norm";
-  llvm::StringRef gate = "gate_proj", up = "up_proj", down = "down_proj";
   llvm::StringRef mixture = "mlp";
   llvm::StringRef expertGate = "gate_proj", expertUp = "up_proj",
                   expertDown = "down_proj";
@@ -88,9 +81,10 @@ struct DecoderFamily {
   bool hasMlpBias = false;       ///< and `mlp_bias`.
   llvm::StringRef activationKey = "hidden_act";
   llvm::StringRef activation = "silu";
+  bool geluIsTanh = false; ///< "gelu" stands for its approximation by tanh.
 
   // Its blocks.
-  Normalization norm = Normalization::RootMeanSquare;
+  bool normsHoldLessOne = false; ///< Files hold the weights of norms less 1.
   HeadNorm headNorm = HeadNorm::None;
   bool queryBias = false; ///< Queries, keys and values have biases.
   /// Embeddings are multiplied by the root of the hidden size.
@@ -99,14 +93,11 @@ struct DecoderFamily {
 
   // Windows and rotations.
   WindowRule window = WindowRule::None;
-  int64_t firstWindow = 0; ///< `max_window_layers` where it is absent.
-  bool hasLayerTypes = false;
+  int64_t windowSize = 4096; ///< `sliding_window` where it is absent; 0: none.
+  int64_t firstWindow = 0;   ///< `max_window_layers` where it is absent.
   /// One of so many layers has no window; 0: all have it. The key
   /// `sliding_window_pattern` may give another number.
   int64_t windowPattern = 0;
-  /// Layers with a window have a rotation of their own,
-  /// `rope_local_base_freq`.
-  bool hasLocalRotation = false;
   /// One of so many layers has no rotation; 0: all have one.
   int64_t unrotatedEvery = 0;
 
@@ -117,6 +108,10 @@ struct DecoderFamily {
   llvm::ArrayRef<KeyAlias> aliases;
 
   bool has(llvm::StringRef key) const { return llvm::is_contained(keys, key); }
+  /// Layers with a window have a rotation of their own.
+  bool hasLocalRotation() const { return has("rope_local_base_freq"); }
+  /// Returns "a LLaMA" or "an OLMoE".
+  std::string withArticle() const;
 };
 
 /// Returns the row of a model type; null if there is none.

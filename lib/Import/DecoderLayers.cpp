@@ -36,7 +36,7 @@ static FailureOr<std::vector<bool>> readLayerTypes(const ConfigFile &file,
 /// Returns the window of a model; 0: none.
 static FailureOr<int64_t> readWindow(const ConfigFile &file,
                                      const DecoderFamily &family) {
-  int64_t window = 4096;
+  int64_t window = family.windowSize;
   const WindowRule rule = family.window;
   bool asks = rule == WindowRule::Default ||
               (rule == WindowRule::Given && file.find("sliding_window"));
@@ -45,12 +45,16 @@ static FailureOr<int64_t> readWindow(const ConfigFile &file,
     return failure();
   if (rule == WindowRule::Unused && asks)
     return file.error("use_sliding_window")
-           << "'use_sliding_window' = true is not supported of a "
-           << family.name << "; set it to false";
-  if (!asks && rule == WindowRule::Unused)
+           << "'use_sliding_window' = true is not supported for "
+           << family.withArticle() << "; set it to false";
+  if (rule == WindowRule::Unused)
     return 0;
   if (failed(file.read("sliding_window", window, {1, kMaximalSize})))
     return failure();
+  if (family.hasLocalRotation() && file.isNull("sliding_window"))
+    return file.error("sliding_window")
+           << "'sliding_window' = null, but " << family.withArticle()
+           << " has layers with a window; give its number of keys";
   return asks && !file.isNull("sliding_window") ? window : 0;
 }
 
@@ -97,11 +101,11 @@ static FailureOr<std::vector<bool>>
 windowedLayers(const ConfigFile &file, const Decoder &model, int64_t window) {
   const DecoderFamily &family = *model.family;
   int64_t first = family.firstWindow, pattern = family.windowPattern;
-  const bool isAsked = family.window == WindowRule::Asked;
-  if (!isAsked && family.window != WindowRule::Unused &&
-      failed(checkWindowKeys(file, window)))
+  const bool hasFlag =
+      family.window == WindowRule::Asked || family.window == WindowRule::Unused;
+  if (!hasFlag && failed(checkWindowKeys(file, window)))
     return failure();
-  if (isAsked &&
+  if (hasFlag && family.has("max_window_layers") &&
       failed(file.read("max_window_layers", first, {0, kMaximalLayers})))
     return failure();
   for (StringRef key : {"_sliding_window_pattern", "sliding_window_pattern"})
@@ -125,7 +129,8 @@ static LogicalResult readWindows(const ConfigFile &file, Decoder &model) {
   if (failed(window))
     return failure();
   FailureOr<std::vector<bool>> windowed = windowedLayers(file, model, *window);
-  if (succeeded(windowed) && file.find("layer_types") && family.hasLayerTypes)
+  if (succeeded(windowed) && file.find("layer_types") &&
+      family.has("layer_types"))
     windowed = readLayerTypes(file, model.layers.size());
   if (failed(windowed))
     return failure();
@@ -185,7 +190,7 @@ static LogicalResult readUnrotated(const ConfigFile &file, Decoder &model) {
 /// of the others apart, into `rope_parameters`.
 static LogicalResult readRotations(const ConfigFile &file, Decoder &model) {
   const DecoderFamily &family = *model.family;
-  if (!family.hasLocalRotation) {
+  if (!family.hasLocalRotation()) {
     FailureOr<RopeConfig> rope = readRope(file, model.positions, family.theta);
     if (succeeded(rope))
       model.rotations = {*rope};
@@ -205,18 +210,8 @@ static LogicalResult readRotations(const ConfigFile &file, Decoder &model) {
 // Experts
 //===----------------------------------------------------------------------===//
 
-/// Reads which layers are mixtures: each `decoder_sparse_step`-th but those of
-/// `mlp_only_layers`.
-static LogicalResult readMixtures(const ConfigFile &file, Decoder &model) {
-  for (DecoderLayer &layer : model.layers)
-    layer.isMixture = model.experts.has_value();
-  if (!model.family->has("decoder_sparse_step"))
-    return success();
-  int64_t step = 1;
-  if (failed(file.read("decoder_sparse_step", step, {1, kMaximalLayers})))
-    return failure();
-  for (size_t i = 0; i < model.layers.size(); ++i)
-    model.layers[i].isMixture = (i + 1) % step == 0;
+/// Reads `mlp_only_layers`, the numbers of layers without experts.
+static LogicalResult readDenseLayers(const ConfigFile &file, Decoder &model) {
   const llvm::json::Value *given = file.find("mlp_only_layers");
   if (!given)
     return success();
@@ -233,7 +228,29 @@ static LogicalResult readMixtures(const ConfigFile &file, Decoder &model) {
              << model.layers.size() << "; layers count from 0";
     model.layers[*layer].isMixture = false;
   }
-  file.note("mlp_only_layers", *given);
+  return success();
+}
+
+/// Reads which layers are mixtures: each `decoder_sparse_step`-th but those of
+/// `mlp_only_layers`.
+static LogicalResult readMixtures(const ConfigFile &file, Decoder &model) {
+  for (DecoderLayer &layer : model.layers)
+    layer.isMixture = model.experts.has_value();
+  if (!model.family->has("decoder_sparse_step"))
+    return success();
+  int64_t step = 1;
+  if (failed(file.read("decoder_sparse_step", step, {1, kMaximalLayers})))
+    return failure();
+  for (size_t i = 0; i < model.layers.size(); ++i)
+    model.layers[i].isMixture = (i + 1) % step == 0;
+  if (failed(readDenseLayers(file, model)))
+    return failure();
+  llvm::json::Array dense;
+  for (auto [number, layer] : llvm::enumerate(model.layers))
+    if (!layer.isMixture)
+      dense.push_back(static_cast<int64_t>(number));
+  file.forget("decoder_sparse_step");
+  file.note("mlp_only_layers", llvm::json::Value(std::move(dense)));
   return success();
 }
 

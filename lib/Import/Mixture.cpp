@@ -16,8 +16,9 @@ static Value tagged(Value value, nn::Tag tag) {
   return value;
 }
 
-/// Returns the gates of each token: the softmax over its k largest logits.
-Value DecoderBuilder::route(Value tokens, const std::string &name) {
+/// Chooses the k largest logits of each token.
+DecoderBuilder::Routing DecoderBuilder::route(Value tokens,
+                                              const std::string &name) {
   const Experts &experts = *config.experts;
   Value w = parameter({name + "gate.weight",
                        "yh",
@@ -29,18 +30,18 @@ Value DecoderBuilder::route(Value tokens, const std::string &name) {
   Value gates = nn::create<nn::TopKOp>(
       b, loc, b.getI64IntegerAttr(experts.perToken), scores);
   if (experts.normalizes && experts.balance == 0)
-    return gates;
+    return {gates, {}};
   Value top = nn::create<nn::MaxOp>(b, loc, scores);
   Value e = map(nn::Function::Exp, add("bsx,bs->bsx", {scores, top}, {1, -1}));
   Value perToken = map(nn::Function::Reciprocal, einsum("bsx->bs", e));
   if (experts.balance > 0)
     noteBalance(gates, e, perToken);
-  if (!experts.normalizes) {
-    Value chosen = nn::create<nn::RoutedOp>(b, loc, gates);
-    chosenShare =
-        einsum("bs,bs->bs", {einsum("bsx,bsx->bs", {e, chosen}), perToken});
-  }
-  return gates;
+  if (experts.normalizes)
+    return {gates, {}};
+  Value chosen = nn::create<nn::RoutedOp>(b, loc, gates);
+  Value share =
+      einsum("bs,bs->bs", {einsum("bsx,bsx->bs", {e, chosen}), perToken});
+  return {gates, share};
 }
 
 /// Files hold the matrix of each expert under its number.
@@ -80,10 +81,10 @@ Value DecoderBuilder::shared(Value x, const std::string &name) {
 /// ones, which add up to 1, times the share of these.
 Value DecoderBuilder::mixture(Value a, const std::string &name) {
   const LayerNames &names = config.family->names;
-  Value gates = route(a, name);
+  auto [gates, share] = route(a, name);
   Value rows = tagged(nn::create<nn::DispatchOp>(b, loc, a, gates, UnitAttr()),
                       nn::Tag::Dispatch);
-  auto part = [&](Value in, StringRef which, bool widens) {
+  auto part = [&, gates = gates](Value in, StringRef which, bool widens) {
     return expertLinear(in, gates, name + "experts.*." + which.str(), widens);
   };
   Value gate = map(config.activation, part(rows, names.expertGate, true));
@@ -93,8 +94,8 @@ Value DecoderBuilder::mixture(Value a, const std::string &name) {
       nn::create<nn::CollectOp>(b, loc, part(inner, names.expertDown, false),
                                 gates, b.getUnitAttr()),
       nn::Tag::Collect);
-  if (!config.experts->normalizes)
-    y = einsum("bsh,bs->bsh", {y, chosenShare});
+  if (share)
+    y = einsum("bsh,bs->bsh", {y, share});
   if (config.experts->sharedInner)
     y = add("bsh,bsh->bsh", {y, shared(a, name)});
   return y;

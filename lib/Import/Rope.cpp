@@ -252,6 +252,9 @@ static LogicalResult readKinds(const ConfigFile &nested,
     FailureOr<ConfigFile> own = nested.nested(kind);
     if (failed(own) || failed(readNested(*own, *config)))
       return failure();
+    if (config->kind == RopeConfig::Yarn && own->isNull("factor"))
+      return own->error("factor")
+             << "'factor' = null of " << kind << " must be a number";
   }
   return isByKind ? success() : readNested(nested, rotations.full);
 }
@@ -270,7 +273,9 @@ FailureOr<LayerRotations> tessera::readLayerRotations(const ConfigFile &file,
       failed(refusePart(file)))
     return failure();
   FailureOr<std::optional<ConfigFile>> nested = chooseNested(file);
-  if (failed(nested) || (*nested && failed(readKinds(**nested, rotations))))
+  if (failed(nested) || (*nested && failed(readKinds(**nested, rotations))) ||
+      failed(file.read("original_max_position_embeddings",
+                       rotations.full.originalPositions, {1, 1e12})))
     return failure();
   if (rotations.sliding.kind != RopeConfig::Default)
     return file.error("rope_parameters")

@@ -10,7 +10,8 @@ SCRATCH = pathlib.Path(sys.argv[1])
 TABLE = json.loads((pathlib.Path(__file__).parent / "config_defaults.json").read_text())
 # Null means no window, no padding token, and heads that share the hidden size; of key heads as many as heads, as the configs'
 # __post_init__ has it.
-NULL_IS_ANOTHER = {("mistral", "sliding_window"), ("gemma3_text", "sliding_window")} | {
+NULL_IS_REFUSED = {("gemma3_text", "sliding_window")}
+NULL_IS_ANOTHER = {("mistral", "sliding_window")} | {
     (family, "head_dim") for family in ("gemma", "gemma3_text", "qwen3", "seed_oss")} | {
     (family, "pad_token_id") for family in ("bert", "gemma", "gemma3_text", "olmo2", "olmoe", "seed_oss", "smollm3")}
 NULL_IS_HEADS = {(family, "num_key_value_heads") for family in (
@@ -33,7 +34,8 @@ def check(family, table):
     rope = {"rope_parameters": table["rope_parameters"]} if "rope_parameters" in table else {}
     assert program({**sizes, **defaults, **rope}) == absent, f"{family}: defaults"
     apart = {key for name, key in NULL_IS_ANOTHER | NULL_IS_HEADS if name == family}
-    nulls = [key for key in [*table["defaults"], *table["reads"]] if key not in apart]
+    refused = {key for name, key in NULL_IS_REFUSED if name == family}
+    nulls = [key for key in [*table["defaults"], *table["reads"]] if key not in apart | refused]
     assert program({**sizes, **dict.fromkeys(nulls)}) == absent, f"{family}: nulls"
     for key in sorted(apart):
         found = program({**sizes, key: None})

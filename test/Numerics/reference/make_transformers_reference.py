@@ -74,7 +74,8 @@ FAMILIES = {
     "qwen3": ("Qwen3ForCausalLM", "Qwen3Config", {
         **COMMON, "head_dim": 6, "tie_word_embeddings": False, "attention_bias": True, **THETA}),
     "qwen3-moe": ("Qwen3MoeForCausalLM", "Qwen3MoeConfig", {
-        **COMMON, **EXPERTS, "num_hidden_layers": 3, "norm_topk_prob": True, "mlp_only_layers": [1], **THETA}),
+        **COMMON, **EXPERTS, "num_hidden_layers": 3, "norm_topk_prob": True, "mlp_only_layers": [1],
+        "output_router_logits": True, "router_aux_loss_coef": 0.3, **THETA}),
     "qwen2-moe": ("Qwen2MoeForCausalLM", "Qwen2MoeConfig", {
         **COMMON, **EXPERTS, "shared_expert_intermediate_size": 14, **THETA}),
     "olmoe": ("OlmoeForCausalLM", "OlmoeConfig", {
